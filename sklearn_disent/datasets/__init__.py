@@ -1,0 +1,1 @@
+"""Data sets: rendered on the spot, or read from their real files."""

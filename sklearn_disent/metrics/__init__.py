@@ -1,0 +1,1 @@
+"""Disentanglement metrics: ``metric(factors, codes)`` returns a float. No torch here."""

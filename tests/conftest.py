@@ -1,0 +1,8 @@
+"""Settings shared by all tests."""
+
+import os
+
+# One thread each: on a busy 2-core machine more threads are up to eight times slower.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# scikit-learn skips its array API check without it.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
