@@ -1,0 +1,49 @@
+"""Images per second of the rendered data sets, on one core.
+
+Run ``python benchmarks/data.py``, or ``--quick`` for a tenth of the images.
+"""
+
+import argparse
+import os
+import time
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from sklearn_disent.datasets import make_dsprites
+
+
+def report(name: str, n_images: int, seconds: float, wanted: float) -> None:
+    rate = n_images / seconds
+    verdict = "ok" if rate >= wanted else "TOO SLOW"
+    print(
+        f"{name:<44}{n_images:>9,} images {seconds:>8.2f} s {rate:>10,.0f} images/s"
+        f"   (at least {wanted:,.0f}: {verdict})"
+    )
+
+
+def time_dsprites(fraction: float) -> None:
+    make_dsprites(3, random_state=0)
+    scales = range(max(1, round(6 * fraction)))
+    start = time.perf_counter()
+    whole = make_dsprites(factors={"scale": list(scales)}, shuffle=False)
+    report("dSprites, grid in order", len(whole.images), time.perf_counter() - start, 20_000)
+    del whole
+    indices = np.random.RandomState(0).randint(737_280, size=int(100_000 * fraction))
+    for image_size in (64, 32):
+        start = time.perf_counter()
+        make_dsprites(indices=indices, image_size=image_size)
+        name = f"dSprites, random indices, {image_size} pixels"
+        report(name, len(indices), time.perf_counter() - start, 5_000)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the images")
+    fraction = 0.1 if parser.parse_args().quick else 1.0
+    time_dsprites(fraction)
+
+
+if __name__ == "__main__":
+    main()

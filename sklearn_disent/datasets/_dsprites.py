@@ -1,0 +1,259 @@
+"""dSprites, drawn again pixel by pixel from its geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, Options, validate_params
+
+from ._base import FactorGrid, make_bunch
+
+GRID = FactorGrid(
+    {
+        "shape": np.array(["square", "ellipse", "heart"]),
+        "scale": np.linspace(0.5, 1.0, 6),
+        "orientation": np.linspace(0.0, 2 * np.pi, 40),
+        "posX": np.linspace(0.0, 1.0, 32),
+        "posY": np.linspace(0.0, 1.0, 32),
+    }
+)
+
+SIDE = 64
+HALF_SIZE = 9.6  # of the square at scale 1, in pixels
+SUBPIXEL = 256  # a GPU snaps vertices to 1/256 of a pixel before it fills a polygon
+CHUNK = 512  # images drawn at once: their edges fit in the cache
+
+DESCR = """\
+dSprites, rendered
+------------------
+
+One white shape on black, 64 x 64 pixels, on the full grid of five factors (737,280 images):
+
+    shape        3   square, ellipse, heart
+    scale        6   linspace(0.5, 1, 6)
+    orientation 40   linspace(0, 2 pi, 40); both ends are in it, so 0 and 39 draw the same picture
+    posX        32   linspace(0, 1, 32), 0 is left
+    posY        32   linspace(0, 1, 32), 0 is top
+
+Index i is row-major: posY varies fastest. The sixth factor of the original files, color, has one
+value and is left out.
+
+How exact it is: the geometry was recovered from the public animation of the data set and checked
+on images that played no part in the fit. 12 labelled originals and the first 1000 images agree in
+every pixel. Over the whole set there are 128,328,864 white pixels against 128,328,862 published,
+so a handful of the 737,280 images differ from the original by one pixel. 715,706 images are
+distinct, mostly because orientations 0 and 39 coincide.
+
+At image_size=32, images are float32 means of 2 x 2 pixels, in {0, 0.25, 0.5, 0.75, 1}.
+
+Source of the original: L. Matthey, I. Higgins, D. Hassabis, A. Lerchner (2017), dSprites:
+Disentanglement testing Sprites dataset, Apache-2.0 licence.
+"""
+
+
+def _outline(shape: int) -> NDArray[np.float64]:
+    """Vertices (n_vertices, 2) of a shape at scale 1 and angle 0: u to the right, v down."""
+    if shape == 0:
+        return HALF_SIZE * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    if shape == 1:
+        t = 2 * np.pi * np.arange(100) / 100
+        return np.stack([1.33 * HALF_SIZE * np.cos(t), HALF_SIZE / 1.33 * np.sin(t)], axis=1)
+    t = 2 * np.pi * np.arange(150) / 150
+    lobes = 13 * np.cos(t) - 5 * np.cos(2 * t) - 2 * np.cos(3 * t) - np.cos(4 * t)
+    return np.stack([HALF_SIZE * np.sin(t) ** 3, HALF_SIZE * (-0.15 - lobes / 14.5)], axis=1)
+
+
+@lru_cache(maxsize=3)
+def _offsets(shape: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Vertex offsets from the centre, each (n_scales * n_orientations, n_vertices), y down."""
+    scale = GRID.values["scale"][:, None, None, None]
+    theta = GRID.values["orientation"][None, :, None]
+    u, v = np.moveaxis(scale * _outline(shape), -1, 0)
+    # Counter-clockwise on a screen whose y points down.
+    dx = np.cos(theta) * u + np.sin(theta) * v
+    dy = -np.sin(theta) * u + np.cos(theta) * v
+    n_vertices = u.shape[-1]
+    return dx.reshape(-1, n_vertices), dy.reshape(-1, n_vertices)
+
+
+def _snap(coordinates: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Nearest multiple of 1/256 pixel, halves up, in units of 1/256 pixel."""
+    return np.floor(SUBPIXEL * coordinates + 0.5).astype(np.int64)
+
+
+def _draw_rows(shape: int, classes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Draw images of one shape as bits: (n, 64) rows whose bit c is the pixel of column c.
+
+    Fills by the even-odd rule at pixel centres. From the snapped vertices on, everything is
+    integer, so no rounding can decide a pixel.
+    """
+    n_images = len(classes)
+    dx, dy = _offsets(shape)
+    pose = classes[:, 1] * len(GRID.values["orientation"]) + classes[:, 2]
+    centre_x = 16 + 32 * GRID.values["posX"][classes[:, 3], None]
+    centre_y = 16 + 32 * GRID.values["posY"][classes[:, 4], None]
+    x0 = _snap(centre_x + dx[pose])
+    y0 = _snap(SIDE - (centre_y + dy[pose]))  # the fill rules below hold for y up
+    x1, y1 = np.roll(x0, -1, axis=1), np.roll(y0, -1, axis=1)
+
+    # An edge covers the rows with lo <= row + 1/2 < hi, so horizontal edges cover none.
+    half = SUBPIXEL // 2
+    first = -((half - np.minimum(y0, y1)) // SUBPIXEL)
+    n_rows = -((half - np.maximum(y0, y1)) // SUBPIXEL) - first
+    edge = np.repeat(np.arange(n_rows.size), n_rows.ravel())
+    step = np.arange(len(edge)) - np.repeat(np.cumsum(n_rows) - n_rows.ravel(), n_rows.ravel())
+    row = first.ravel()[edge] + step
+
+    # A row toggles from the first column with column + 1/2 >= x, x on the edge at row + 1/2:
+    # column = ceil(x - 1/2), with x = x0 + (row + 1/2 - y0) (x1 - x0) / (y1 - y0).
+    ex, ey = x0.ravel()[edge], y0.ravel()[edge]
+    run, rise = x1.ravel()[edge] - ex, y1.ravel()[edge] - ey
+    numerator = (ex - half) * rise + (SUBPIXEL * row + half - ey) * run
+    column = -((-numerator) // (SUBPIXEL * rise))
+
+    bits = np.zeros(n_images * SIDE, dtype=np.uint64)
+    place = edge // n_rows.shape[1] * SIDE + (SIDE - 1 - row)
+    toggles = np.uint64(0xFFFFFFFFFFFFFFFF) << column.astype(np.uint64)
+    np.bitwise_xor.at(bits, place, toggles)
+    return bits.reshape(n_images, SIDE)
+
+
+def _render(indices: NDArray[np.int64], image_size: int) -> NDArray[Any]:
+    """Draw the images of row-major indices, chunk by chunk into one array."""
+    shape_of = indices // (len(GRID) // GRID.sizes[0])
+    dtype = np.uint8 if image_size == SIDE else np.float32
+    images = np.empty((len(indices), image_size, image_size), dtype=dtype)
+    for shape in range(GRID.sizes[0]):
+        rows = np.flatnonzero(shape_of == shape)
+        for start in range(0, len(rows), CHUNK):
+            chunk = rows[start : start + CHUNK]
+            bits = _draw_rows(shape, GRID.to_classes(indices[chunk]))
+            octets = bits.astype("<u8", copy=False).view(np.uint8)
+            drawn = np.unpackbits(octets, bitorder="little").reshape(-1, SIDE, SIDE)
+            if image_size == SIDE:
+                images[chunk] = drawn
+            else:
+                halves = drawn[:, ::2] + drawn[:, 1::2]
+                images[chunk] = (halves[:, :, ::2] + halves[:, :, 1::2]) * np.float32(0.25)
+    return images
+
+
+@validate_params(
+    {
+        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
+        "indices": ["array-like", None],
+        "factors": [dict, None],
+        "image_size": [Options(Integral, {32, 64})],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+        "return_X_y": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_dsprites(
+    n_samples: int | None = None,
+    *,
+    indices: ArrayLike | None = None,
+    factors: Mapping[str, int | ArrayLike] | None = None,
+    image_size: int = 64,
+    shuffle: bool = True,
+    random_state: int | np.random.RandomState | None = None,
+    return_X_y: bool = False,
+) -> Bunch | tuple[NDArray[Any], NDArray[np.int64]]:
+    """Render dSprites, or the part of it that is asked for, without a download.
+
+    One white square, ellipse or heart on black, at every combination of 6 scales,
+    40 orientations and 32 x 32 positions: 737,280 images. Only the images asked for are drawn.
+
+    Parameters
+    ----------
+    n_samples : int or None, default=None
+        Number of images, drawn without replacement from the whole set or from the part that
+        `factors` selects. None takes them all (3.02 GB for the whole set at 64 pixels).
+
+    indices : array-like of int of shape (n_samples,) or None, default=None
+        Row-major indices of the images to draw, in this order, repeats allowed. Excludes
+        `n_samples` and `factors`.
+
+    factors : dict of str to int or array-like of int, or None, default=None
+        Classes to keep, by factor name, such as ``{"shape": [0], "orientation": [0]}``. Factors
+        that are not named keep all of their classes.
+
+    image_size : {32, 64}, default=64
+        Side of the images. 64 gives the images of the data set, uint8 in {0, 1}; 32 gives means
+        of 2 x 2 pixels, float32 in [0, 1].
+
+    shuffle : bool, default=True
+        Whether the images come in random order. An integer `cv` in scikit-learn means KFold
+        without shuffling, whose folds would lack whole factor values in row-major order. Without
+        shuffling, a draw of `n_samples` is returned in row-major order. `indices` always keep
+        their order.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw and the order. Pass an int for the same images at every call.
+
+    return_X_y : bool, default=False
+        If True, return ``(images, target)`` instead of a Bunch.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        images : ndarray of shape (n_samples, image_size, image_size)
+        data : ndarray of shape (n_samples, image_size ** 2)
+            The images, flattened; a view, no copy.
+        target : ndarray of shape (n_samples, 5), int64
+            Classes of shape, scale, orientation, posX and posY.
+        factor_names : list of str
+        factor_sizes : tuple of int
+            Number of classes of each factor in the whole set, ``(3, 6, 40, 32, 32)``.
+        factor_values : dict of str to ndarray
+            The value each class stands for: the shape's name, the scale, the angle in radians,
+            the position in [0, 1].
+        indices : ndarray of shape (n_samples,), int64
+            Row-major index of each image in the whole set.
+        DESCR : str
+
+    (images, target) : tuple of ndarray
+        If `return_X_y` is True. X is the images, not the flattened data, since the models of this
+        package take images; ``images.reshape(len(images), -1)`` is what PCA takes.
+
+    Notes
+    -----
+    The geometry was recovered from the public animation of the data set and checked on images
+    that played no part in the fit: 12 labelled originals and the first 1000 images agree in every
+    pixel. Over the whole set the count of white pixels is 128,328,864 against 128,328,862
+    published, so expect a handful of 1-pixel differences in 737,280 images.
+
+    Outlines are filled as a graphics card does: vertices snapped to 1/256 pixel, the even-odd
+    rule at pixel centres.
+
+    References
+    ----------
+    .. [1] L. Matthey, I. Higgins, D. Hassabis and A. Lerchner (2017). dSprites: Disentanglement
+       testing Sprites dataset.
+
+    Examples
+    --------
+    >>> from sklearn_disent.datasets import make_dsprites
+    >>> sprites = make_dsprites(100, factors={"orientation": 0}, random_state=0)
+    >>> sprites.images.shape, sprites.images.dtype
+    ((100, 64, 64), dtype('uint8'))
+    >>> sprites.factor_names
+    ['shape', 'scale', 'orientation', 'posX', 'posY']
+    >>> sprites.target.max(axis=0)
+    array([ 2,  5,  0, 31, 31])
+    """
+    chosen = GRID.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
+    images = _render(chosen, image_size)
+    target = GRID.to_classes(chosen)
+    if return_X_y:
+        return images, target
+    return make_bunch(images, target, GRID.values, DESCR, indices=chosen)
