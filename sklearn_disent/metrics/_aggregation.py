@@ -1,0 +1,41 @@
+"""Pure functions from a relevance matrix (n_factors, n_codes) to scores, shared by metrics."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._validation import warn_degenerate
+
+
+def top_gap(relevance: NDArray, axis: int = 1) -> NDArray:
+    """Largest minus second largest along an axis; a lone entry stands against zero."""
+    if relevance.shape[axis] == 1:
+        return relevance.max(axis=axis)
+    ordered = np.partition(relevance, (-2, -1), axis=axis)
+    return ordered.take(-1, axis=axis) - ordered.take(-2, axis=axis)
+
+
+def concentration(weights: NDArray, axis: int = 0) -> NDArray:
+    """One minus the entropy of the normalised weights along an axis, in [0, 1].
+
+    The logarithm's base is the length of the axis, so that equal weights give 0 and a single
+    non-zero weight gives 1. A slice of zeros has no preference and gives 0; along an axis of
+    length 1 the one weight is all there is, which gives 1 unless it is zero.
+    """
+    total = weights.sum(axis=axis, keepdims=True)
+    share = np.divide(weights, total, out=np.zeros(weights.shape), where=total > 0)
+    logs = np.log(share, out=np.zeros_like(share), where=share > 0)
+    entropy = -(share * logs).sum(axis=axis)
+    scaled = 1.0 - entropy / np.log(max(weights.shape[axis], 2))
+    return np.where(total.squeeze(axis=axis) > 0, np.clip(scaled, 0.0, 1.0), 0.0)
+
+
+def average_of(
+    values: NDArray, used: NDArray[np.bool_], average: str | None, what: str = "factors"
+) -> float | NDArray:
+    """Mean of the used values as a float; with average=None all of them, nan where unused."""
+    if average is None:
+        return np.where(used, values, np.nan)
+    if not used.any():
+        warn_degenerate(f"None of the {what} can be scored: the score is 0 by definition.")
+        return 0.0
+    return float(values[used].mean())

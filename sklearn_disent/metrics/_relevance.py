@@ -1,0 +1,267 @@
+"""The matrices behind the metrics, each computed in one place: (n_factors, n_codes)."""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from ._validation import FACTORS_CODES, Checked, check_data, live_codes
+
+__all__ = ["relevance_matrix"]
+
+# Constraints of every metric built on the information matrix.
+INFORMATION: dict[str, list] = {
+    **FACTORS_CODES,
+    "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+    "strategy": [StrOptions({"uniform", "quantile"})],
+    "bias_correction": [StrOptions({"none", "miller_madow", "permutation"})],
+}
+
+# Shuffles behind the "permutation" correction: the error of their mean is a quarter of one
+# shuffle's spread.
+_N_PERMUTATIONS = 16
+
+
+class Information(NamedTuple):
+    """Mutual information and entropies, in nats; H(y_k, z_j) = H(y_k) + H(z_j) - I(y_k; z_j)."""
+
+    mutual_info: NDArray[np.float64]
+    """(n_factors, n_codes)."""
+    h_factors: NDArray[np.float64]
+    """(n_factors,)."""
+    h_codes: NDArray[np.float64]
+    """(n_codes,), of the binned codes."""
+
+
+def information_of(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    factor_bins: int | str | None = None,
+    bias_correction: str = "none",
+    sample_weight: ArrayLike | None = None,
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> Information:
+    """Validate, then compute the information matrix: the first line of a metric."""
+    checked = check_data(
+        factors,
+        codes,
+        sample_weight=sample_weight,
+        factor_bins=factor_bins,
+        nan_policy=nan_policy,
+    )
+    return information_matrix(
+        checked,
+        n_bins=n_bins,
+        strategy=strategy,
+        bias_correction=bias_correction,
+        random_state=random_state,
+    )
+
+
+def information_matrix(
+    checked: Checked,
+    *,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    bias_correction: str = "none",
+    random_state: int | RandomState | None = None,
+) -> Information:
+    """Information between every factor and every binned code, from contingency tables.
+
+    - "none": the plug-in estimate, as published.
+    - "miller_madow": every entropy gains (number of non-empty cells - 1) / (2 n).
+    - "permutation": I becomes (I - E) / (B - E) B, where E is the mean of I over shuffles of the
+      codes and B = min(H(y), H(z)) its upper bound: independent codes get 0, a code that
+      determines its factor keeps B.
+    """
+    factors, codes, weight = checked[:3]
+    binned = bin_codes(codes, n_bins=n_bins, strategy=strategy, sample_weight=weight)
+    if bias_correction != "permutation":
+        return _information(factors, binned, weight, bias_correction == "miller_madow")
+    if weight is not None:
+        raise ValueError(
+            "bias_correction='permutation' shuffles samples and cannot take sample_weight. "
+            "Repeat the rows instead, or use bias_correction='miller_madow'."
+        )
+    info = _information(factors, binned, None, False)
+    random_state = check_random_state(random_state)
+    chance = np.zeros_like(info.mutual_info)
+    for _ in range(_N_PERMUTATIONS):
+        shuffled = binned[random_state.permutation(len(binned))]
+        chance += _information(factors, shuffled, None, False).mutual_info
+    chance /= _N_PERMUTATIONS
+    bound = np.minimum.outer(info.h_factors, info.h_codes)
+    # With as many classes as samples every code seems to know everything: nothing above chance.
+    room = bound - chance
+    adjusted = np.divide(
+        (info.mutual_info - chance) * bound, room, out=np.zeros_like(room), where=room > 1e-12
+    )
+    return info._replace(mutual_info=np.clip(adjusted, 0.0, bound))
+
+
+def bin_codes(
+    codes: NDArray[np.float64],
+    *,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    sample_weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.int64]:
+    """Bin each code into 0..n_bins-1; `n_bins=None` takes every distinct value as a bin.
+
+    Equal-width edges are those of ``np.histogram``, and a value on an edge belongs to the bin
+    above. Quantile edges are weighted order statistics; equal edges merge.
+    """
+    binned = np.empty(codes.shape, dtype=np.int64)
+    for j, code in enumerate(codes.T):
+        if n_bins is None:
+            binned[:, j] = np.unique(code, return_inverse=True)[1]
+        elif strategy == "uniform":
+            edges = np.linspace(code.min(), code.max(), n_bins + 1)[1:-1]
+            # A constant code has all edges on itself and lands in the last bin, alone.
+            binned[:, j] = np.searchsorted(edges, code, side="right")
+        else:
+            edges = _quantiles(code, n_bins, sample_weight)
+            binned[:, j] = np.searchsorted(edges, code, side="left")
+    return binned
+
+
+def _quantiles(
+    code: NDArray[np.float64], n_bins: int, weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    order = np.argsort(code, kind="stable")
+    cumulative = np.arange(1, len(code) + 1.0) if weight is None else np.cumsum(weight[order])
+    targets = np.arange(1, n_bins) * cumulative[-1] / n_bins
+    return np.unique(code[order][np.searchsorted(cumulative, targets)])
+
+
+def _information(
+    factors: NDArray[np.int64],
+    binned: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    miller_madow: bool,
+) -> Information:
+    n_classes, n_codes = factors.max(axis=0) + 1, binned.shape[1]
+    n_cells = binned.max(axis=0) + 1
+    # Contiguous columns halve the time of the counting below.
+    factors, binned = np.asfortranarray(factors), np.asfortranarray(binned)
+    h_factors = np.array([_entropy(np.bincount(y, weight), miller_madow) for y in factors.T])
+    h_codes = np.array([_entropy(np.bincount(z, weight), miller_madow) for z in binned.T])
+    mutual_info = np.empty((len(n_classes), n_codes))
+    for k, y in enumerate(factors.T):
+        for j, z in enumerate(binned.T):
+            cells = np.bincount(y * n_cells[j] + z, weight)
+            mutual_info[k, j] = h_factors[k] + h_codes[j] - _entropy(cells, miller_madow)
+    # Rounding, and the correction's own error, may leave the range that information has.
+    np.clip(mutual_info, 0.0, np.minimum.outer(h_factors, h_codes), out=mutual_info)
+    return Information(mutual_info, h_factors, h_codes)
+
+
+def _entropy(counts: NDArray, miller_madow: bool) -> float:
+    counts = counts[counts > 0]
+    # One cell has entropy 0 exactly; log n - log n would do, a weighted sum might not.
+    if len(counts) == 1:
+        return 0.0
+    n = counts.sum()
+    entropy = np.log(n) - xlogy(counts, counts).sum() / n
+    return entropy + (len(counts) - 1) / (2 * n) if miller_madow else entropy
+
+
+def _mutual_info(factors: ArrayLike, codes: ArrayLike, **options: Any) -> NDArray:
+    return information_of(factors, codes, **options).mutual_info
+
+
+def _correlation(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    nan_policy: str = "raise",
+) -> NDArray:
+    checked = check_data(
+        factors, codes, sample_weight=sample_weight, nan_policy=nan_policy, continuous=True
+    )
+    return correlation_matrix(checked)
+
+
+def correlation_matrix(checked: Checked) -> NDArray[np.float64]:
+    """Absolute Pearson correlation of factor values and codes, 0 where either is constant."""
+    weight = checked.sample_weight
+
+    def standardise(X: NDArray) -> NDArray:
+        varied = live_codes(X, warn=False)
+        # The largest magnitude goes first: the squares of tiny values would vanish.
+        X = X - np.average(X, axis=0, weights=weight)
+        X = X / np.where(varied, np.abs(X).max(axis=0), 1.0)
+        scale = np.sqrt(np.average(X**2, axis=0, weights=weight))
+        return np.where(varied, X / np.where(varied, scale, 1.0), 0.0)
+
+    Y, Z = standardise(checked.values), standardise(checked.codes)
+    if weight is not None:
+        Z = Z * (weight / weight.mean())[:, None]
+    return np.clip(np.abs(Y.T @ Z) / len(Z), 0.0, 1.0)
+
+
+# kind -> function(factors, codes, **options) giving the matrix. The modules of the others may
+# not import this one: they are imported here.
+_KINDS: dict[str, Callable[..., NDArray]] = {
+    "mutual_info": _mutual_info,
+    "correlation": _correlation,
+}
+
+
+@validate_params({"kind": [StrOptions(set(_KINDS))]}, prefer_skip_nested_validation=True)
+def relevance_matrix(
+    factors: ArrayLike, codes: ArrayLike, *, kind: str = "mutual_info", **options: Any
+) -> NDArray[np.float64]:
+    """How strongly each code depends on each factor, the matrix behind the scores.
+
+    All entries are non-negative, larger where a code has more to do with a factor.
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    kind : str, default="mutual_info"
+        - "mutual_info": mutual information of factor and binned code, in nats.
+        - "correlation": absolute Pearson correlation; continuous factors are welcome, classes
+          count by their value, strings by their sorted rank.
+    **options
+        Passed to the computation. "mutual_info" takes `n_bins`, `strategy`, `factor_bins`,
+        `bias_correction`, `sample_weight`, `nan_policy` and `random_state`, as
+        :func:`mig_score` does; "correlation" takes `sample_weight` and `nan_policy`.
+
+    Returns
+    -------
+    relevance : ndarray of shape (n_factors, n_codes)
+        One row per factor, one column per code. A constant code or factor gives zeros.
+
+    See Also
+    --------
+    mig_score : The gap between the two most informative codes of each factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import relevance_matrix
+    >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> codes = factors * [2.0, -1.0]
+    >>> relevance_matrix(factors, codes, kind="correlation")
+    array([[1., 0.],
+           [0., 1.]])
+    >>> relevance_matrix(factors, codes, kind="mutual_info", n_bins=2).round(3)
+    array([[0.693, 0.   ],
+           [0.   , 0.693]])
+    """
+    return _KINDS[kind](factors, codes, **options)

@@ -1,0 +1,248 @@
+"""Metrics as scikit-learn scorers: for cross_val_score, GridSearchCV and the like."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.metrics import make_scorer
+from sklearn.pipeline import Pipeline
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from ._information import mig_score
+
+__all__ = ["get_scorer", "get_scorer_names", "multimetric_scorer"]
+
+# One line per metric, grouped by module; the names of the scorers follow from the functions'.
+# f(factors, codes): needs labels.
+_SUPERVISED: tuple[Callable[..., Any], ...] = (
+    # _information
+    mig_score,
+    # _predictive
+    # _interventional
+    # _logical
+)
+
+# f(codes): needs no labels.
+_UNSUPERVISED: tuple[Callable[..., Any], ...] = (
+    # _unsupervised
+)
+
+# f(estimator, X, y=None): needs the fitted estimator itself, its decoder or its posterior.
+_ESTIMATOR: tuple[Callable[..., Any], ...] = (
+    # _generative
+)
+
+
+def _is_loss(func: Callable[..., Any]) -> bool:
+    return func.__name__.endswith(("_error", "_distance"))
+
+
+def _name(func: Callable[..., Any]) -> str:
+    # As scikit-learn has it: "mig" for mig_score, "neg_..._error" where lower is better.
+    return f"neg_{func.__name__}" if _is_loss(func) else func.__name__.removesuffix("_score")
+
+
+_FUNCTIONS = {_name(func): func for func in (*_SUPERVISED, *_UNSUPERVISED, *_ESTIMATOR)}
+
+
+def get_scorer_names() -> list[str]:
+    """Names of all scorers that `get_scorer` knows.
+
+    Returns
+    -------
+    names : list of str
+        Sorted names.
+
+    See Also
+    --------
+    get_scorer : The scorer of a name.
+
+    Examples
+    --------
+    >>> from sklearn_disent.metrics import get_scorer_names
+    >>> "mig" in get_scorer_names()
+    True
+    """
+    return sorted(_FUNCTIONS)
+
+
+@validate_params({"name": [StrOptions(set(_FUNCTIONS))]}, prefer_skip_nested_validation=True)
+def get_scorer(name: str, **options: Any) -> Callable[..., float]:
+    """Scorer of a metric, to be passed as `scoring` to scikit-learn's model selection.
+
+    Higher is always better: metrics that are errors or distances are negated, and their names
+    begin with "neg_".
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`get_scorer_names`.
+    **options
+        Parameters of the metric, for instance ``n_bins=10``.
+
+    Returns
+    -------
+    scorer : callable
+        Called as ``scorer(estimator, X, y)``, where `y` holds the factors, (n_samples,
+        n_factors); `y` may be left out where the metric needs no factors. The estimator is any
+        fitted transformer, a Pipeline that ends in one, or a search over either.
+
+    See Also
+    --------
+    get_scorer_names : All names.
+    multimetric_scorer : Several metrics of the same codes.
+
+    Notes
+    -----
+    scikit-learn has no registry of foreign names: ``scoring="mig"`` is not possible, pass
+    ``scoring=get_scorer("mig")``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn_disent.metrics import get_scorer
+    >>> factors = np.random.default_rng(0).integers(4, size=(500, 2))
+    >>> X = factors * [5.0, 1.0]
+    >>> get_scorer("mig")(PCA().fit(X), X, factors) > 0.9
+    True
+    """
+    func = _FUNCTIONS[name]
+    if func in _SUPERVISED:
+        return make_scorer(
+            func,
+            # A tuple is taken where the bare string is refused.
+            response_method=("transform",),
+            greater_is_better=not _is_loss(func),
+            **options,
+        )
+    return _LabelFreeScorer(name, options)
+
+
+@validate_params({"metrics": [list, tuple, dict]}, prefer_skip_nested_validation=True)
+def multimetric_scorer(
+    metrics: Iterable[str] | Mapping[str, Mapping[str, Any]],
+) -> "_MultimetricScorer":
+    """Scorer of several metrics, which encodes the samples once.
+
+    Parameters
+    ----------
+    metrics : list of str, or dict
+        Names from :func:`get_scorer_names`; as a dict, the options of each metric by its name,
+        ``{"mig": {"n_bins": 10}}``.
+
+    Returns
+    -------
+    scorer : callable
+        Called as ``scorer(estimator, X, y)``; gives a dict from name to float. Pass it as
+        ``GridSearchCV(..., scoring=scorer, refit="mig")``.
+
+    See Also
+    --------
+    get_scorer : A single metric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn_disent.metrics import multimetric_scorer
+    >>> factors = np.random.default_rng(0).integers(4, size=(500, 2))
+    >>> X = factors * [5.0, 1.0]
+    >>> scorer = multimetric_scorer(["mig"])
+    >>> scorer
+    multimetric_scorer(['mig'])
+    >>> sorted(scorer(PCA().fit(X), X, factors))
+    ['mig']
+    """
+    options = dict(metrics) if isinstance(metrics, Mapping) else {name: {} for name in metrics}
+    unknown = [name for name in options if name not in _FUNCTIONS]
+    if unknown or not options:
+        raise ValueError(
+            f"metrics must be one or more of {get_scorer_names()}, got {unknown or list(metrics)}."
+        )
+    return _MultimetricScorer({name: dict(options[name]) for name in options})
+
+
+class _LabelFreeScorer:
+    """Scorer (estimator, X, y=None) of a metric of codes alone or of the estimator itself."""
+
+    def __init__(self, name: str, options: dict[str, Any]):
+        self.name = name
+        self.options = options
+
+    def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike | None = None) -> float:
+        func = _FUNCTIONS[self.name]
+        if func in _ESTIMATOR:
+            score = func(*unwrap_estimator(estimator, X), y, **self.options)
+        else:
+            score = func(encode(estimator, X), **self.options)
+        return -score if _is_loss(func) else score
+
+    def __repr__(self) -> str:
+        options = "".join(f", {key}={value!r}" for key, value in self.options.items())
+        return f"get_scorer({self.name!r}{options})"
+
+    def __sklearn_clone__(self) -> "_LabelFreeScorer":
+        return type(self)(self.name, dict(self.options))
+
+
+class _MultimetricScorer:
+    """Scorer (estimator, X, y=None) that gives a dict; the codes are computed once."""
+
+    def __init__(self, options: dict[str, dict[str, Any]]):
+        self.options = options
+
+    def __call__(
+        self, estimator: Any, X: ArrayLike, y: ArrayLike | None = None
+    ) -> dict[str, float]:
+        functions = {name: _FUNCTIONS[name] for name in self.options}
+        if y is None and any(func in _SUPERVISED for func in functions.values()):
+            needed = [name for name, func in functions.items() if func in _SUPERVISED]
+            raise ValueError(f"{', '.join(needed)}: these metrics need the factors, got y=None.")
+        codes = None
+        if any(func not in _ESTIMATOR for func in functions.values()):
+            codes = encode(estimator, X)
+        scores = {}
+        for name, func in functions.items():
+            if func in _SUPERVISED:
+                score = func(y, codes, **self.options[name])
+            elif func in _UNSUPERVISED:
+                score = func(codes, **self.options[name])
+            else:
+                score = func(*unwrap_estimator(estimator, X), y, **self.options[name])
+            scores[name] = -score if _is_loss(func) else score
+        return scores
+
+    def __repr__(self) -> str:
+        plain = not any(self.options.values())
+        return f"multimetric_scorer({list(self.options) if plain else self.options!r})"
+
+    def __sklearn_clone__(self) -> "_MultimetricScorer":
+        return type(self)({name: dict(options) for name, options in self.options.items()})
+
+
+def encode(estimator: Any, X: ArrayLike) -> ArrayLike:
+    """Codes of a transformer, a Pipeline or a search; an error that says what is missing."""
+    if not hasattr(estimator, "transform"):
+        raise TypeError(
+            f"{type(estimator).__name__} has no transform, hence no codes to score. Pass a fitted "
+            "transformer, a Pipeline that ends in one, or a search over either."
+        )
+    return estimator.transform(X)
+
+
+def unwrap_estimator(estimator: Any, X: ArrayLike) -> tuple[Any, ArrayLike]:
+    """Innermost estimator of Pipelines and searches, and the data as it reaches that estimator.
+
+    Trailing "passthrough" steps of a Pipeline are looked through.
+    """
+    if hasattr(estimator, "best_estimator_"):
+        return unwrap_estimator(estimator.best_estimator_, X)
+    if isinstance(estimator, Pipeline):
+        steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+        if not steps:
+            raise TypeError("A Pipeline of nothing but 'passthrough' has no estimator to score.")
+        for step in steps[:-1]:
+            X = step.transform(X)
+        return unwrap_estimator(steps[-1], X)
+    return estimator, X

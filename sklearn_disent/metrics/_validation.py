@@ -1,0 +1,348 @@
+"""What every metric asks of its input, in one place.
+
+Names shared by the whole room:
+
+- ``factors`` (n_samples, n_factors) are classes; ``codes`` (n_samples, n_codes) are numbers.
+- ``n_bins`` and ``strategy`` bin the codes; ``factor_bins`` bins the continuous factors, which
+  are refused when it is None.
+- ``nan_policy`` is "raise" or "omit" (drop the rows with a missing value), as in scipy.stats.
+- ``sample_weight`` are frequencies: weight 2 means the row stands there twice.
+- ``average`` is "macro" (one float) or None (one value per factor or per code; nan where a
+  factor or code was left out, always with a warning).
+"""
+
+import sys
+import warnings
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from ..exceptions import DegenerateScoreWarning
+
+__all__ = ["check_factors_codes"]
+
+# Constraints to merge into validate_params of every metric: {**FACTORS_CODES, "q": [...]}.
+FACTORS_CODES: dict[str, list] = {
+    "factor_bins": [Interval(Integral, 2, None, closed="left"), StrOptions({"unique"}), None],
+    "sample_weight": ["array-like", None],
+    "nan_policy": [StrOptions({"raise", "omit"})],
+    "average": [StrOptions({"macro"}), None],
+    "random_state": ["random_state"],
+}
+
+# Squares and ranges of larger codes overflow float64.
+_LARGEST_CODE = 1e150
+
+
+class Checked(NamedTuple):
+    """Validated input of a metric."""
+
+    factors: NDArray[np.int64]
+    """(n, K), each column 0..n_classes-1 in the order of its sorted values."""
+    codes: NDArray[np.float64]
+    """(n, D)."""
+    sample_weight: NDArray[np.float64] | None
+    """(n,), all positive: rows of weight zero are gone."""
+    values: NDArray[np.float64]
+    """(n, K): the factors as numbers; the class index where they are no numbers."""
+    kinds: tuple[str, ...]
+    """Per factor "categorical" (strings, bools, categories), "ordinal" (integers, ordered
+    categories) or "continuous"."""
+
+
+@validate_params(
+    {
+        "factor_bins": FACTORS_CODES["factor_bins"],
+        "nan_policy": FACTORS_CODES["nan_policy"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def check_factors_codes(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    factor_bins: int | str | None = None,
+    nan_policy: str = "raise",
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Validate factors and codes and give them the form all metrics work on.
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        Classes: integers, integer-valued floats, booleans, strings or categories, one column per
+        factor. Other floats are continuous, and refused unless `factor_bins` is given.
+        NumPy arrays, lists, pandas and polars frames and tensors are accepted.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation, finite numbers.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors become classes: that many bins of equal width, or every distinct
+        value a class of its own. Factors that are classes already are left as they are.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row. Infinite values are always errors.
+
+    Returns
+    -------
+    factors : ndarray of shape (n_samples, n_factors), int64
+        Each column holds 0..n_classes-1, in the order of the sorted values.
+    codes : ndarray of shape (n_samples, n_codes), float64
+        The codes of the same rows.
+
+    See Also
+    --------
+    relevance_matrix : How strongly each code depends on each factor.
+
+    Examples
+    --------
+    >>> from sklearn_disent.metrics import check_factors_codes
+    >>> factors, codes = check_factors_codes([["a", 3], ["b", 5], ["a", 5]], [[1], [2], [4]])
+    >>> factors
+    array([[0, 0],
+           [1, 1],
+           [0, 1]])
+    >>> codes.dtype
+    dtype('float64')
+    """
+    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
+    return checked.factors, checked.codes
+
+
+def check_data(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    factor_bins: int | str | None = None,
+    nan_policy: str = "raise",
+    continuous: bool = False,
+) -> Checked:
+    """Validate as `check_factors_codes` does, and keep weights, values and kinds of factors.
+
+    With `continuous=True` continuous factors pass: `kinds` tells them, `values` holds them.
+    """
+    columns = _as_columns(factors)
+    Z = check_codes(codes, nan_policy="omit")
+    if len(columns[0][0]) != len(Z):
+        raise ValueError(
+            "factors and codes must have one row per sample, got "
+            f"{len(columns[0][0])} rows of factors and {len(Z)} rows of codes."
+        )
+    weight = _as_weight(sample_weight, len(Z))
+    missing = np.column_stack([missing for _, missing, _ in columns])
+    _refuse_missing(missing, "factors", nan_policy)
+    _refuse_missing(np.isnan(Z), "codes", nan_policy)
+    keep = ~(missing.any(axis=1) | np.isnan(Z).any(axis=1))
+    if weight is not None:
+        keep &= weight > 0
+    if not keep.all():
+        Z, weight = Z[keep], None if weight is None else weight[keep]
+        columns = [(values[keep], None, kind) for values, _, kind in columns]
+    if len(Z) < 2:
+        raise ValueError(f"At least 2 samples are needed to score codes, got {len(Z)}.")
+    classes, numbers, kinds = [], [], []
+    for k, (values, _, declared) in enumerate(columns):
+        column, number, kind = _encode_factor(values, declared, k)
+        if kind == "continuous" and not continuous:
+            column = _bin_factor(number, column, factor_bins, k)
+        classes.append(column)
+        numbers.append(number)
+        kinds.append(kind)
+    return Checked(np.column_stack(classes), Z, weight, np.column_stack(numbers), tuple(kinds))
+
+
+def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.float64]:
+    """Validate codes alone; "omit" leaves missing values in place for the caller to drop."""
+    if issparse(codes):
+        raise TypeError("codes must be dense, got a sparse matrix. Use codes.toarray().")
+    array = np.asarray(codes)
+    if array.ndim != 2:
+        hint = " Use codes[:, None] for one code." if array.ndim == 1 else ""
+        raise ValueError(f"codes must be 2D (n_samples, n_codes), got shape {array.shape}.{hint}")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"codes must be real numbers, got dtype {array.dtype}. Convert them, for instance "
+            "with np.asarray(codes, dtype=float)."
+        )
+    if array.size == 0:
+        raise ValueError(f"codes are empty, got shape {array.shape}.")
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    if nan_policy == "raise":
+        _refuse_missing(np.isnan(array), "codes", nan_policy)
+    largest = np.nanmax(np.abs(array)) if not np.isnan(array).all() else 0.0
+    if np.isinf(largest):
+        column = int(np.flatnonzero(np.isinf(array).any(axis=0))[0])
+        raise ValueError(f"codes must be finite, got an infinite value in code {column}.")
+    if largest > _LARGEST_CODE:
+        raise ValueError(
+            f"codes must stay within {_LARGEST_CODE:g}, got {largest:g}, whose square overflows. "
+            "Rescale them."
+        )
+    return array
+
+
+def varied_factors(factors: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
+    """Which factors take more than one value; by default with one warning about the others."""
+    varied = np.ptp(factors, axis=0) > 0
+    if warn:
+        warn_single_valued(varied)
+    return varied
+
+
+def warn_single_valued(varied: NDArray[np.bool_]) -> None:
+    """Warn once about the factors that do not vary, if there are any."""
+    if not varied.all():
+        warn_degenerate(
+            f"factors {np.flatnonzero(~varied).tolist()} have a single value and are left out of "
+            "the score. If this is a fold of a cross-validation, shuffle it: KFold(shuffle=True)."
+        )
+
+
+def live_codes(codes: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
+    """Which codes vary at all; by default with one warning about the others.
+
+    Judged by the range: the variance of a constant 0.3 is 1e-33 by rounding, not zero.
+    """
+    live = np.ptp(codes, axis=0) > 0
+    if warn and not live.all():
+        warn_degenerate(
+            f"codes {np.flatnonzero(~live).tolist()} are constant and are left out of the score."
+        )
+    return live
+
+
+def warn_degenerate(message: str) -> None:
+    """Warn with our own class, on the line of the user's code that called the package."""
+    skipped = (__name__.partition(".")[0], "sklearn")
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in skipped:
+            break
+        level += 1
+    warnings.warn(message, DegenerateScoreWarning, stacklevel=level)
+
+
+def _as_columns(factors: Any) -> list[tuple[NDArray, NDArray[np.bool_], str | None]]:
+    """Split factors into columns of (values, missing, kind declared by the data type)."""
+    if issparse(factors):
+        raise TypeError("factors must be dense, got a sparse matrix. Use factors.toarray().")
+    if hasattr(factors, "iloc") and hasattr(factors, "columns"):
+        columns = [factors.iloc[:, k] for k in range(factors.shape[1])]
+        shape = factors.shape
+    elif hasattr(factors, "get_columns"):
+        columns, shape = list(factors.get_columns()), factors.shape
+    else:
+        array = np.asarray(factors)
+        if isinstance(factors, (list, tuple)) and array.dtype.kind not in "biuf":
+            # [["a", 0.5]] would otherwise turn the number into a string, hence into a class.
+            array = np.asarray(factors, dtype=object)
+        columns, shape = list(array.T) if array.ndim == 2 else [], array.shape
+    if len(shape) != 2:
+        hint = " Use factors[:, None] for one factor." if len(shape) == 1 else ""
+        raise ValueError(f"factors must be 2D (n_samples, n_factors), got shape {shape}.{hint}")
+    if 0 in shape:
+        raise ValueError(f"factors are empty, got shape {shape}.")
+    return [_as_column(column, k) for k, column in enumerate(columns)]
+
+
+def _as_column(column: Any, k: int) -> tuple[NDArray, NDArray[np.bool_], str | None]:
+    if getattr(getattr(column, "dtype", None), "name", "") == "category":
+        codes = np.asarray(column.cat.codes)
+        return codes, codes < 0, "ordinal" if column.cat.ordered else "categorical"
+    values = np.asarray(column)
+    if values.dtype.kind == "f":
+        return values, np.isnan(values), None
+    if values.dtype.kind == "O":
+        missing = np.array([_is_missing(value) for value in values], dtype=bool)
+        present = [value for value in values if not _is_missing(value)]
+        plain = np.array(present) if present else np.zeros(0)
+        mixed = plain.dtype.kind == "U" and not all(isinstance(v, str) for v in present)
+        if mixed or plain.dtype.kind not in "biufU" or plain.ndim != 1:
+            types = sorted({type(value).__name__ for value in present})
+            raise TypeError(
+                f"factor {k} must hold numbers only or strings only, got values of type "
+                f"{', '.join(types)}. Convert it to one type."
+            )
+        filled = np.zeros(len(values), dtype=plain.dtype)
+        filled[~missing] = plain
+        return filled, missing, None
+    if values.dtype.kind not in "biuSUT":
+        raise TypeError(
+            f"factor {k} must hold integers, floats, booleans, strings or categories, got dtype "
+            f"{values.dtype}."
+        )
+    return values, np.zeros(len(values), dtype=bool), None
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas.NA is told by its name: comparing it with anything gives NA, and pandas is optional.
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def _refuse_missing(missing: NDArray[np.bool_], name: str, nan_policy: str) -> None:
+    if nan_policy == "raise" and missing.any():
+        rows = int(missing.any(axis=1).sum())
+        first = int(np.flatnonzero(missing.any(axis=0))[0])
+        raise ValueError(
+            f"{name} must not contain NaN or missing values, got some in {rows} of "
+            f"{len(missing)} rows (first in column {first}). Use nan_policy='omit' to drop "
+            "these rows."
+        )
+
+
+def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one weight per sample, got shape "
+            f"{weight.shape}."
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError(f"sample_weight must be finite and >= 0, got {weight.min()} as least.")
+    return weight
+
+
+def _encode_factor(
+    values: NDArray, declared: str | None, k: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], str]:
+    """Class indices, numbers and kind of one factor."""
+    if values.dtype.kind in "SUT":
+        classes = np.unique(values, return_inverse=True)[1]
+        return classes, classes.astype(np.float64), "categorical"
+    number = values.astype(np.float64)
+    if values.dtype.kind == "f":
+        if np.isinf(number).any():
+            raise ValueError(f"factors must be finite, got an infinite value in factor {k}.")
+        if (number != np.rint(number)).any():
+            return np.unique(number, return_inverse=True)[1], number, "continuous"
+    kind = declared or ("categorical" if values.dtype.kind == "b" else "ordinal")
+    low, high = number.min(), number.max()
+    if high - low > 4 * len(values) + 1000:
+        return np.unique(values, return_inverse=True)[1], number, kind
+    # Class indices by counting: an order of magnitude faster than sorting.
+    offset = (number - low).astype(np.int64)
+    index = np.cumsum(np.bincount(offset) > 0) - 1
+    return index[offset], number, kind
+
+
+def _bin_factor(
+    number: NDArray[np.float64], unique: NDArray[np.int64], factor_bins: int | str | None, k: int
+) -> NDArray[np.int64]:
+    if factor_bins is None:
+        raise ValueError(
+            f"factor {k} is continuous ({unique.max() + 1} distinct values in {len(number)} "
+            "samples), but this metric needs classes. Bin it with factor_bins=10, for instance "
+            "(n_bins is for the codes only), or take every distinct value as a class with "
+            "factor_bins='unique'."
+        )
+    if factor_bins == "unique":
+        return unique
+    binned = np.digitize(number, np.linspace(number.min(), number.max(), factor_bins + 1)[1:-1])
+    return np.unique(binned, return_inverse=True)[1]
