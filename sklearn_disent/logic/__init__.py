@@ -1,0 +1,123 @@
+"""From logic to metric: write a property as a predicate, get its truth and its distance from truth.
+
+Zhang and Sugiyama (2024) turn a first-order predicate over equations into a number in [0, inf],
+0 being the best: equality becomes a strict premetric, the connectives become operations of a
+quantale, "for all" becomes an aggregator and "exists" an infimum. Here a predicate is a tree over
+finite tables that is evaluated both ways, by `truth` and by `quantity`::
+
+    logic                      metric (`Semantics`)     choices
+    equality ``a == b``        strict premetric         `PREMETRICS`, any callable
+    conjunction ``p & q``      monoid with unit 0       `CONJUNCTIONS`
+    disjunction ``p | q``      minimum and the like     `DISJUNCTIONS`
+    implication ``p >> q``     adjoint of conjunction   `IMPLICATIONS`
+    negation ``~p``            complement               `NEGATIONS`
+    `Forall`                   aggregator               `AGGREGATORS`
+    `Exists`                   infimum
+
+Examples
+--------
+A code ``m`` of two binary factors, and two ways to call it modular. First, codes agree where
+their factor agrees ("0/inf" on the factors Y makes the condition of the implication sharp):
+
+>>> from sklearn_disent.logic import (
+...     And, Equal, Exists, FiniteSet, Forall, Function, Semantics, functions)
+>>> B = FiniteSet([0, 1], "B")
+>>> Y = B * B
+>>> m = Function("m", Y, [(1, 2), (3, 4), (5, 6), (7, 8)])
+>>> modular = And(*(
+...     Forall(Y, lambda y, v: Equal(y[i], v[i], on="Y") >> (m(y)[i] == m(v)[i]))
+...     for i in range(2)))
+>>> modular.truth()
+False
+>>> modular.quantity(Semantics(premetrics={"Y": "0/inf"}))  # the diameters, 2 + 4
+6.0
+
+Second, ``m`` is a product of functions of one factor each. Its quantity is the distance to the
+best product function, which `Predicate.quantity` finds over a finite set of candidates:
+
+>>> F = functions(B, FiniteSet(range(1, 9), "Z"), name="F")
+>>> product = And(*(
+...     Exists(F, lambda f: Forall(Y, lambda y: m(y)[i] == f(y[i]))) for i in range(2)))
+>>> product
+(∃ f ∈ F. ∀ y ∈ B×B. m(y)[0] = f(y[0])) ∧ (∃ f ∈ F. ∀ y ∈ B×B. m(y)[1] = f(y[1]))
+>>> product.truth(), product.quantity()  # the radii, 1 + 2
+(False, 3.0)
+>>> product.quantity(Semantics("squared_euclidean", forall="mean"))  # the variances, 1 + 4
+5.0
+
+Informative means injective, or with a left inverse. The two are one property with two quantities:
+
+>>> Y = FiniteSet([0.0, 0.5, 1.0], "Y")
+>>> m = Function("m", Y, lambda y: 0.01 * y)
+>>> injective = Forall(Y, lambda y, v: (m(y) == m(v)) >> (y == v))
+>>> injective
+∀ y, v ∈ Y. (m(y) = m(v)) → (y = v)
+>>> injective.truth(), round(injective.quantity(), 6)  # true, yet it contracts 1 to 0.01
+(True, 0.99)
+>>> invertible = Exists(functions(m.image(), Y), lambda h: Forall(Y, lambda y: h(m(y)) == y))
+>>> invertible.truth(), invertible.quantity()
+(True, 0.0)
+
+References
+----------
+Y. Zhang and M. Sugiyama. Enriching Disentanglement: From Logical Definitions to Quantitative
+Metrics. NeurIPS 2024.
+"""
+
+from sklearn_disent.logic._predicates import (
+    And,
+    Equal,
+    Exists,
+    Forall,
+    Guarantee,
+    Implies,
+    Not,
+    Or,
+    Predicate,
+)
+from sklearn_disent.logic._quantale import (
+    AGGREGATORS,
+    CONJUNCTIONS,
+    DISJUNCTIONS,
+    IMPLICATIONS,
+    NEGATIONS,
+    PREMETRICS,
+    Aggregator,
+    Conjunction,
+    Disjunction,
+    Implication,
+    Negation,
+    Premetric,
+    Semantics,
+)
+from sklearn_disent.logic._terms import FiniteSet, Function, Term, Variable, functions
+
+__all__ = [
+    "FiniteSet",
+    "Function",
+    "functions",
+    "Term",
+    "Variable",
+    "Predicate",
+    "Equal",
+    "And",
+    "Or",
+    "Implies",
+    "Not",
+    "Forall",
+    "Exists",
+    "Guarantee",
+    "Semantics",
+    "Premetric",
+    "Conjunction",
+    "Disjunction",
+    "Implication",
+    "Negation",
+    "Aggregator",
+    "PREMETRICS",
+    "CONJUNCTIONS",
+    "DISJUNCTIONS",
+    "IMPLICATIONS",
+    "NEGATIONS",
+    "AGGREGATORS",
+]

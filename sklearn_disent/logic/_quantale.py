@@ -1,0 +1,420 @@
+"""Quantitative counterparts of the logical operations, on [0, inf] with 0 for true."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+# Quantities that underflow would turn false into true; they stay at the least positive float.
+_TINY = float(np.finfo(float).smallest_subnormal)
+_PROBE = np.array([0.0, 0.5, 1.0, 2.0, np.inf])
+
+
+def _certify(what: str, rule: str, out: ArrayLike, wrong: Callable, *inputs: Array) -> Array:
+    """Return `out` as floats, or name the first input at which an operation breaks its rule."""
+    values = np.asarray(out, dtype=float)
+    bad = np.broadcast_to(np.isnan(values) | (values < 0) | wrong(values == 0), values.shape)
+    if bad.any():
+        at = tuple(np.argwhere(bad)[0])
+        shown = ", ".join(str(x[at].tolist()) for x in inputs)
+        raise ValueError(
+            f"{what} must be in [0, inf] and {rule}, but it maps ({shown}) to {values[at]}."
+        )
+    return values
+
+
+@dataclass(frozen=True, repr=False)
+class _Operation:
+    name: str
+    function: Callable[..., ArrayLike]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    def _pair(self, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array, Array]:
+        a, b = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
+        with np.errstate(all="ignore"):  # inf - inf and 0 * inf are settled by the operations
+            return a, b, np.asarray(self.function(a, b), dtype=float)
+
+
+@dataclass(frozen=True, repr=False)
+class Premetric(_Operation):
+    """Strict premetric: d(a, b) in [0, inf] that is 0 exactly when a equals b.
+
+    Neither symmetry nor the triangle inequality is needed (Definition 4 of the paper). Strictness
+    is checked on every pair of values that an evaluation meets, and on a whole set by `check`.
+
+    Parameters
+    ----------
+    name : str
+        Name to show.
+    function : callable
+        ``function(a, b)`` of two values of a finite set.
+    vectorized : bool, default=False
+        Whether `function` takes arrays of shape (..., n_components) and reduces the last axis.
+    """
+
+    vectorized: bool = False
+
+    def __call__(self, left: ArrayLike, right: ArrayLike, *, ndim: int = 0) -> Array:
+        """Distances of values that are laid out along the first `ndim` axes."""
+        left, right = np.broadcast_arrays(left, right)
+        lead = left.shape[:ndim]
+        if self.vectorized:
+            rows = (*lead, int(np.prod(left.shape[ndim:])))
+            with np.errstate(all="ignore"):
+                out = self.function(left.reshape(rows), right.reshape(rows))
+        else:
+            flat = (self.function(left[at], right[at]) for at in np.ndindex(lead))
+            out = np.fromiter(flat, dtype=float, count=int(np.prod(lead))).reshape(lead)
+        same = (left == right).astype(bool).all(axis=tuple(range(ndim, left.ndim)))
+        rule = "0 exactly at equal values (a strict premetric)"
+        return _certify(repr(self), rule, out, lambda zero: zero != same, left, right)
+
+    def check(self, values: ArrayLike) -> None:
+        """Raise ValueError unless the premetric is strict on all pairs of a set's elements."""
+        rows = np.asarray(values)
+        self(rows[:, None], rows[None], ndim=2)
+
+
+def _norm(square: bool) -> Callable[[Array, Array], Array]:
+    def distance(a: Array, b: Array) -> Array:
+        try:
+            a, b = a.astype(float), b.astype(float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The Euclidean premetrics need numbers, got values such as {a.ravel()[0]!r}. "
+                "Choose '0/1' for labels, or a Premetric of your own."
+            ) from None
+        total = np.sum((a - b) ** 2, axis=-1)
+        # The largest component alone bounds the norm where its square underflows.
+        floor = _TINY if square else np.abs(a - b).max(axis=-1, initial=0.0)
+        differ = (a != b).any(axis=-1)
+        return np.where(differ, np.maximum(total if square else np.sqrt(total), floor), 0.0)
+
+    return distance
+
+
+def _step(height: float) -> Callable[[Array, Array], Array]:
+    return lambda a, b: np.where((a != b).astype(bool).any(axis=-1), height, 0.0)
+
+
+def _unital(f: Callable) -> Callable:
+    """Settle a conjunction at its unit 0 and at infinity, where formulas give inf - inf."""
+
+    def product(a: Array, b: Array) -> Array:
+        out = np.where(np.isinf(a) | np.isinf(b), np.inf, f(a, b))
+        return np.where(a == 0, b, np.where(b == 0, a, out))
+
+    return product
+
+
+def _adjoint(f: Callable) -> Callable:
+    """Settle a residual: 0 exactly where a >= b."""
+    return lambda a, b: np.where(
+        a >= b, 0.0, np.where(np.isinf(b), np.inf, np.maximum(f(a, b), _TINY))
+    )
+
+
+def _absorbing(f: Callable) -> Callable:
+    """Settle a disjunction, given as f(smaller, larger), at 0 and at its unit infinity."""
+
+    def product(a: Array, b: Array) -> Array:
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        out = np.where(np.isinf(high), low, np.clip(f(low, high), _TINY, None))
+        return np.where(low == 0, 0.0, out)
+
+    return product
+
+
+@dataclass(frozen=True, repr=False)
+class Conjunction(_Operation):
+    """Quantitative "and": 0 exactly when both arguments are 0, else larger means falser.
+
+    Parameters
+    ----------
+    name : str
+        Name to show.
+    function : callable
+        Vectorised ``function(a, b)`` on [0, inf].
+    residual : callable, default=None
+        Its right adjoint, ``residual(a, b) = min{c : function(c, a) >= b}``.
+    """
+
+    residual: Callable[..., ArrayLike] | None = None
+
+    def __post_init__(self) -> None:
+        self(_PROBE[:, None], _PROBE)
+
+    def __call__(self, a: ArrayLike, b: ArrayLike) -> Array:
+        a, b, out = self._pair(a, b)
+        rule = "0 exactly at (0, 0)"
+        return _certify(repr(self), rule, out, lambda z: z != ((a == 0) & (b == 0)), a, b)
+
+    @property
+    def implication(self) -> Implication:
+        """The implication adjoint to this conjunction."""
+        if self.residual is None:
+            raise ValueError(f"{self!r} has no residual. Pass one, or choose an implication.")
+        return Implication(f"{self.name} residual", self.residual)
+
+    @classmethod
+    def from_isomorphism(cls, name: str, forward: Callable, backward: Callable) -> Conjunction:
+        """Carry addition over: backward(forward(a) + forward(b)), with its residual.
+
+        `forward` is an increasing bijection of [0, inf] and `backward` its inverse (Lemmas 12
+        and 13 of the paper).
+        """
+        return cls(
+            name,
+            _unital(lambda a, b: backward(forward(a) + forward(b))),
+            _adjoint(lambda a, b: backward(np.maximum(forward(b) - forward(a), 0.0))),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Disjunction(_Operation):
+    """Quantitative "or": vectorised ``function(a, b)``, 0 exactly when an argument is 0."""
+
+    def __post_init__(self) -> None:
+        self(_PROBE[:, None], _PROBE)
+
+    def __call__(self, a: ArrayLike, b: ArrayLike) -> Array:
+        a, b, out = self._pair(a, b)
+        rule = "0 exactly where an argument is 0"
+        return _certify(repr(self), rule, out, lambda z: z != ((a == 0) | (b == 0)), a, b)
+
+
+@dataclass(frozen=True, repr=False)
+class Implication(_Operation):
+    """Quantitative "if a then b": not 0 where a is 0 and b is not.
+
+    `exact` says that it is 0 everywhere else (homomorphic); otherwise it is merely compatible, as
+    every continuous choice must be.
+    """
+
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        self(_PROBE[:, None], _PROBE)
+
+    def __call__(self, a: ArrayLike, b: ArrayLike) -> Array:
+        a, b, out = self._pair(a, b)
+        broken = (a == 0) & (b > 0)
+        rule = f"not 0 where a = 0 < b{', 0 elsewhere' * self.exact}"
+        return _certify(
+            repr(self), rule, out, lambda z: (z == broken) if self.exact else z & broken, a, b
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Negation(_Operation):
+    """Quantitative "not": not 0 at 0; `exact` if it is 0 everywhere else."""
+
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        self(_PROBE)
+
+    def __call__(self, a: ArrayLike) -> Array:
+        a = np.asarray(a, dtype=float)
+        with np.errstate(all="ignore"):
+            out = self.function(a)
+        rule = f"not 0 at 0{', 0 elsewhere' * self.exact}"
+        return _certify(
+            repr(self), rule, out, lambda z: (z == (a == 0)) if self.exact else z & (a == 0), a
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Aggregator(_Operation):
+    """Quantitative "for all": ``function(values, axis=-1)``, 0 exactly when all values are 0.
+
+    An aggregate of no values is 0. The median, the mode and the range are no aggregators, and
+    are refused.
+    """
+
+    def __post_init__(self) -> None:
+        self(np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0], [2, 2, 2], [1, 2, np.inf]]))
+
+    def __call__(self, values: ArrayLike) -> Array:
+        values = np.asarray(values, dtype=float)
+        if values.shape[-1] == 0:
+            return np.zeros(values.shape[:-1])
+        with np.errstate(all="ignore"):
+            out = self.function(values, axis=-1)
+        rule = "0 exactly when all values are 0"
+        return _certify(repr(self), rule, out, lambda z: z != (values == 0).all(axis=-1), values)
+
+
+def _mean(power: int, root: bool = False) -> Callable[..., Array]:
+    def mean(values: Array, axis: int) -> Array:
+        out = np.mean(values**power, axis=axis)
+        out = np.sqrt(out) if root else out
+        return np.where((values > 0).any(axis=axis), np.maximum(out, _TINY), 0.0)
+
+    return mean
+
+
+def _log_sum_exp(a: Array, b: Array) -> Array:
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    return high + np.log1p(-np.exp(low - high) * np.expm1(-low))
+
+
+def _probabilistic(low: Array, high: Array) -> Array:
+    near = -np.log1p(-np.expm1(-low) * np.expm1(-high))
+    return np.where(low < 1, near, low - np.log1p(np.exp(low - high) - np.exp(-high)))
+
+
+def _tanh(low: Array, high: Array) -> Array:
+    # artanh(tanh a tanh b) = (log cosh(a + b) - log cosh(a - b)) / 2, for where tanh is 1.
+    far = np.log1p(np.exp(-2 * (low + high))) - np.log1p(np.exp(-2 * (high - low)))
+    return np.where(low < 1, np.arctanh(np.tanh(low) * np.tanh(high)), low + far / 2)
+
+
+def _table(*operations: _Operation) -> Mapping[str, Any]:
+    return MappingProxyType({operation.name: operation for operation in operations})
+
+
+PREMETRICS: Mapping[str, Premetric] = _table(
+    Premetric("euclidean", _norm(square=False), vectorized=True),
+    Premetric("squared_euclidean", _norm(square=True), vectorized=True),
+    Premetric("0/1", _step(1.0), vectorized=True),
+    Premetric("0/inf", _step(np.inf), vectorized=True),
+)
+CONJUNCTIONS: Mapping[str, Conjunction] = _table(
+    Conjunction("sum", np.add, _adjoint(lambda a, b: b - a)),
+    Conjunction("max", np.maximum, _adjoint(lambda a, b: b)),
+    Conjunction(
+        "root_sum_square", np.hypot, _adjoint(lambda a, b: np.sqrt(b - a) * np.sqrt(b + a))
+    ),
+    Conjunction(  # log(exp(a) + exp(b) - 1)
+        "log_sum_exp",
+        _unital(_log_sum_exp),
+        _adjoint(lambda a, b: np.logaddexp(0.0, b + np.log(-np.expm1(a - b)))),
+    ),
+    Conjunction(  # (sqrt(a) + sqrt(b))^2
+        "square_sum_root",
+        _unital(lambda a, b: a + b + 2 * np.sqrt(a) * np.sqrt(b)),
+        _adjoint(lambda a, b: ((b - a) / (np.sqrt(b) + np.sqrt(a))) ** 2),
+    ),
+    Conjunction(  # (1 + a)(1 + b) - 1
+        "product", _unital(lambda a, b: a + b + a * b), _adjoint(lambda a, b: (b - a) / (1 + a))
+    ),
+)
+DISJUNCTIONS: Mapping[str, Disjunction] = _table(
+    Disjunction("min", np.minimum),
+    Disjunction("harmonic", _absorbing(lambda a, b: a / (1 + a / b))),  # ab / (a + b)
+    Disjunction(  # ab / sqrt(a^2 + b^2)
+        "inverse_root_sum_square", _absorbing(lambda a, b: a / np.hypot(1.0, a / b))
+    ),
+    # -log(1 - (1 - exp(-a))(1 - exp(-b)))
+    Disjunction("probabilistic", _absorbing(_probabilistic)),
+    Disjunction("tanh", _absorbing(_tanh)),
+)
+IMPLICATIONS: Mapping[str, Implication] = _table(
+    Implication("subtraction", CONJUNCTIONS["sum"].residual),
+    Implication("max_adjoint", CONJUNCTIONS["max"].residual),
+    Implication("exact", lambda a, b: np.where(a == 0, b, 0.0), exact=True),
+)
+NEGATIONS: Mapping[str, Negation] = _table(
+    Negation("complement", lambda a: np.maximum(1.0 - a, 0.0)),
+    Negation("reciprocal", lambda a: 1.0 / a),
+    Negation("exact", lambda a: np.where(a == 0, 1.0, 0.0), exact=True),
+)
+AGGREGATORS: Mapping[str, Aggregator] = _table(
+    Aggregator("max", np.max),
+    Aggregator("sum", np.sum),
+    Aggregator("mean", _mean(1)),
+    Aggregator("mean_square", _mean(2)),
+    Aggregator("root_mean_square", _mean(2, root=True)),
+)
+
+
+def _choose(kind: type, table: Mapping[str, Any], choice: Any, parameter: str) -> Any:
+    if isinstance(choice, kind):
+        return choice
+    if isinstance(choice, str) and choice in table:
+        return table[choice]
+    names = sorted(table) + ["residual"] * (kind is Implication)
+    raise ValueError(f"{parameter} must be a {kind.__name__} or one of {names}, got {choice!r}.")
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """The choices that turn a predicate into a quantity; the defaults are the paper's Table 1.
+
+    Every choice is a name from the table of its kind, or an object of that kind.
+
+    Parameters
+    ----------
+    premetric : Premetric or name in PREMETRICS, default="euclidean"
+        For equality.
+    conjunction : Conjunction or name in CONJUNCTIONS, default="sum"
+        For ``&``.
+    disjunction : Disjunction or name in DISJUNCTIONS, default="min"
+        For ``|``.
+    implication : Implication or name in IMPLICATIONS, default="residual"
+        For ``>>``. "residual" is the adjoint of `conjunction`: truncated subtraction for "sum".
+    negation : Negation or name in NEGATIONS, default="complement"
+        For ``~``.
+    forall : Aggregator or name in AGGREGATORS, default="max"
+        For `Forall`. `Exists` is always the infimum.
+    premetrics : mapping of str to Premetric or name, default={}
+        Premetrics of single sorts of values: ``{"Y": "0/1"}`` is for ``Equal(a, b, on="Y")``.
+    aggregators : mapping of str to Aggregator or name, default={}
+        Aggregators of single variables, by the variable's name.
+
+    See Also
+    --------
+    Predicate.quantity : The quantity of a predicate under a semantics.
+
+    Examples
+    --------
+    >>> from sklearn_disent.logic import Semantics
+    >>> semantics = Semantics(conjunction="max", forall="mean")
+    >>> semantics.conjunction, semantics.forall
+    (Conjunction('max'), Aggregator('mean'))
+    >>> semantics.implies(1.0, [0.5, 1.0, 3.0])
+    array([0., 0., 3.])
+    """
+
+    premetric: Premetric | str = "euclidean"
+    conjunction: Conjunction | str = "sum"
+    disjunction: Disjunction | str = "min"
+    implication: Implication | str = "residual"
+    negation: Negation | str = "complement"
+    forall: Aggregator | str = "max"
+    premetrics: Mapping[str, Premetric | str] = field(default_factory=dict)
+    aggregators: Mapping[str, Aggregator | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        tables = {
+            "premetric": (Premetric, PREMETRICS),
+            "conjunction": (Conjunction, CONJUNCTIONS),
+            "disjunction": (Disjunction, DISJUNCTIONS),
+            "implication": (Implication, IMPLICATIONS),
+            "negation": (Negation, NEGATIONS),
+            "forall": (Aggregator, AGGREGATORS),
+        }
+        for name, (kind, table) in tables.items():
+            # "residual" waits for `implies`: it follows the conjunction through `replace`.
+            if (choice := getattr(self, name)) != "residual" or name != "implication":
+                object.__setattr__(self, name, _choose(kind, table, choice, name))
+        for name, key in (("premetrics", "premetric"), ("aggregators", "forall")):
+            chosen = {
+                label: _choose(*tables[key], choice, f"{name}[{label!r}]")
+                for label, choice in getattr(self, name).items()
+            }
+            object.__setattr__(self, name, MappingProxyType(chosen))
+
+    @property
+    def implies(self) -> Implication:
+        """The implication in use, with "residual" resolved."""
+        return self.conjunction.implication if self.implication == "residual" else self.implication

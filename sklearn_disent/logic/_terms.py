@@ -1,0 +1,363 @@
+"""Finite sets, functions on them, and terms: what equations are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils._param_validation import validate_params
+
+from sklearn_disent.logic._quantale import Array
+
+if TYPE_CHECKING:
+    from sklearn_disent.logic._predicates import Equal, Not
+
+_MAX_CELLS = 2**26  # 512 MB of float64
+
+
+def _as_values(values: Any, what: str) -> Array:
+    """Return an array whose first axis runs over elements, never turning numbers into strings."""
+    values = values if isinstance(values, np.ndarray) else list(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{what} must have elements of one shape, got {values!r}.") from None
+    if array.ndim == 0:
+        raise ValueError(f"{what} must be a sequence of elements, got {values!r}.")
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        mixed = np.array(values, dtype=object)
+        array = array if all(isinstance(x, str) for x in mixed.flat) else mixed
+    finite = (
+        all(x == x for x in array.flat)
+        if array.dtype == object
+        else array.dtype.kind not in "fc" or np.isfinite(array).all()
+    )
+    if not finite:
+        raise ValueError(f"{what} must be finite, got nan or inf in {array!r}.")
+    return array
+
+
+def _key(value: Any) -> tuple:
+    return tuple(np.ravel(np.asarray(value)).tolist())
+
+
+def _guard(shape: tuple[int, ...]) -> None:
+    if (cells := np.prod(shape, dtype=float)) > _MAX_CELLS:
+        raise ValueError(
+            f"This predicate needs a table of {cells:.3g} cells, over the limit of {_MAX_CELLS}. "
+            "Use smaller sets, or take what does not depend on a variable out of its quantifier."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FiniteSet:
+    """Finite set of distinct elements: numbers, strings, or rows of one length.
+
+    ``A * B`` is the set of pairs. Samples that may repeat are best numbered: take
+    ``FiniteSet(range(n))`` and make factors and codes functions of the sample's number.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_elements, ...)
+        The elements. May be empty: "for all" over it is true with quantity 0, "exists" is false
+        with quantity inf.
+    name : str, default="S"
+        Name to show.
+
+    Examples
+    --------
+    >>> from sklearn_disent.logic import FiniteSet
+    >>> colors, sizes = FiniteSet(["red", "blue"], "colors"), FiniteSet([1, 2, 3], "sizes")
+    >>> len(colors * sizes), (colors * sizes)[1]
+    (6, array(['red', 2], dtype=object))
+    """
+
+    values: Array
+    name: str = "S"
+    _position: dict[tuple, int] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _as_values(self.values, f"set {self.name}"))
+        for at, value in enumerate(self.values):
+            if self._position.setdefault(_key(value), at) != at:
+                raise ValueError(
+                    f"set {self.name} must have distinct elements, got {value!r} twice. Number "
+                    "repeated samples by FiniteSet(range(n)), and use a Function of the number."
+                )
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    def __getitem__(self, at: int) -> Any:
+        return self.values[at]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.values, dtype=dtype)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __mul__(self, other: FiniteSet) -> FiniteSet:
+        pairs = [_key(a) + _key(b) for a in self for b in other]
+        return FiniteSet(pairs, f"{self.name}×{other.name}")
+
+    def position(self, values: Array, ndim: int) -> Array:
+        """Places in the set of values that are laid out along the first `ndim` axes."""
+        lead = values.shape[:ndim]
+        try:
+            flat = [self._position[_key(values[at])] for at in np.ndindex(lead)]
+        except KeyError as error:
+            raise ValueError(
+                f"A function on set {self.name} was applied to {error.args[0]}, which is not an "
+                "element. Enlarge the set, or restrict the variable."
+            ) from None
+        return np.array(flat, dtype=np.intp).reshape(lead)
+
+
+class Term:
+    """Something with a value: a variable, a component, a function's value, a constant."""
+
+    __array_ufunc__ = None  # so that `array == term` asks the term
+    __iter__ = None
+
+    def __getitem__(self, index: Any) -> Term:
+        return _Component(self, index)
+
+    def __eq__(self, other: Any) -> Equal:  # type: ignore[override]
+        from sklearn_disent.logic._predicates import Equal  # predicates are made of terms
+
+        return Equal(self, other)
+
+    def __ne__(self, other: Any) -> Not:  # type: ignore[override]
+        return ~(self == other)
+
+    __hash__ = object.__hash__
+
+    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
+        """Values on an axis per variable (of length 1 where they do not vary), then their own."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Function:
+    """Function on a finite set, kept as its table.
+
+    Parameters
+    ----------
+    name : str
+        Name to show.
+    domain : FiniteSet
+        Where it is defined.
+    values : callable, mapping or array-like of shape (n_elements, ...)
+        A function of one element, a mapping from elements, or the values in the set's order.
+    """
+
+    name: str
+    domain: FiniteSet
+    values: Any
+
+    def __post_init__(self) -> None:
+        values = self.values
+        if isinstance(values, Mapping):
+            table = {_key(element): value for element, value in values.items()}
+            if missing := [x for x in self.domain if _key(x) not in table]:
+                raise ValueError(f"function {self.name} has no value at {missing[0]!r}.")
+            values = [table[_key(x)] for x in self.domain]
+        elif callable(values):
+            values = [values(x) for x in self.domain]
+        values = _as_values(values, f"function {self.name}")
+        if len(values) != len(self.domain):
+            raise ValueError(
+                f"function {self.name} must have a value for each of the {len(self.domain)} "
+                f"elements of {self.domain.name}, got {len(values)}."
+            )
+        object.__setattr__(self, "values", values)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Apply to terms, giving a term, or to an element, giving its value."""
+        if any(isinstance(argument, Term) for argument in arguments):
+            return _Apply(self, _tuple(arguments))
+        value = np.asarray(arguments[0] if len(arguments) == 1 else arguments, dtype=object)
+        return self.values[self.domain.position(value, 0)]
+
+    def image(self, name: str | None = None) -> FiniteSet:
+        """The set of values that the function takes."""
+        distinct = {_key(value): value for value in self.values}
+        return FiniteSet(list(distinct.values()), name or f"{self.name}({self.domain.name})")
+
+    def _gather(self, axes: tuple[Variable, ...], places: Array) -> Array:
+        return self.values[places]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _FunctionSet(FiniteSet):
+    """All functions between two finite sets; an element's value is its table."""
+
+    source: FiniteSet = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        """Tables are distinct by construction, and too many for an index."""
+
+    def __getitem__(self, at: int) -> Function:  # type: ignore[override]
+        return Function(f"{self.name}[{at}]", self.source, self.values[at])
+
+
+@validate_params(
+    {"source": [FiniteSet], "target": [FiniteSet], "name": [str, None]},
+    prefer_skip_nested_validation=True,
+)
+def functions(source: FiniteSet, target: FiniteSet, *, name: str | None = None) -> FiniteSet:
+    """Set of all functions from one finite set to another, to quantify over.
+
+    Parameters
+    ----------
+    source, target : FiniteSet
+        The functions' domain and codomain.
+    name : str, default=None
+        Name to show; "[source, target]" if None.
+
+    Returns
+    -------
+    functions : FiniteSet
+        ``len(target) ** len(source)`` functions; ``functions[i]`` is a `Function`. A variable
+        over the set can be called with a term.
+
+    Examples
+    --------
+    >>> from sklearn_disent.logic import FiniteSet, functions
+    >>> F = functions(FiniteSet([0, 1]), FiniteSet(["a", "b", "c"]))
+    >>> len(F), str(F[5](0)), str(F[5](1))
+    (9, 'b', 'c')
+    """
+    _guard((len(target),) * len(source) + (len(source),))
+    base, places = len(target), np.arange(len(source))[::-1]
+    digits = np.arange(base ** len(source))[:, None] // base**places % base if base else places[:0]
+    tables = target.values[digits.reshape(base ** len(source), len(source))]
+    return _FunctionSet(tables, name or f"[{source.name}, {target.name}]", source=source)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Variable(Term):
+    """Named variable over a finite set, to be bound by `Forall` or `Exists`.
+
+    Variables are told apart by identity: two of one name are two variables.
+    """
+
+    name: str
+    domain: FiniteSet
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __call__(self, *arguments: Any) -> Term:
+        if not isinstance(self.domain, _FunctionSet):
+            raise TypeError(
+                f"variable {self.name} ranges over {self.domain.name}, which is not a set of "
+                "functions, so it cannot be applied. Make one with functions(source, target)."
+            )
+        return _Apply(self, _tuple(arguments))
+
+    def _axis(self, axes: tuple[Variable, ...]) -> int:
+        for at in reversed(range(len(axes))):  # the innermost binding counts
+            if axes[at] is self:
+                return at
+        hint = " (another variable of this name is bound)" * any(v.name == self.name for v in axes)
+        raise ValueError(
+            f"variable {self.name} is not bound{hint}. Bind it by Forall or Exists, or list it "
+            "in over= to get a value for each of its elements."
+        )
+
+    def _spread(self, axes: tuple[Variable, ...], rows: Array) -> Array:
+        shape = [1] * len(axes)
+        shape[self._axis(axes)] = len(self.domain)
+        return rows.reshape(*shape, *rows.shape[1:])
+
+    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
+        return self._spread(axes, self.domain.values)
+
+    def _gather(self, axes: tuple[Variable, ...], places: Array) -> Array:
+        return self.domain.values[self._spread(axes, np.arange(len(self.domain))), places]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Constant(Term):
+    value: Array
+
+    def __repr__(self) -> str:
+        return str(self.value.tolist())
+
+    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
+        return self.value.reshape((1,) * len(axes) + self.value.shape)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Component(Term):
+    term: Term
+    index: Any
+
+    def __repr__(self) -> str:
+        return f"{self.term}[{self.index}]"
+
+    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
+        values = self.term._evaluate(axes)
+        try:
+            return values[(slice(None),) * len(axes) + (self.index,)]
+        except IndexError:
+            raise ValueError(
+                f"{self} does not exist: values of {self.term} have shape "
+                f"{values.shape[len(axes) :]}."
+            ) from None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Tuple(Term):
+    terms: tuple[Term, ...]
+
+    def __repr__(self) -> str:
+        return ", ".join(map(repr, self.terms))
+
+    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
+        k = len(axes)
+        parts = [term._evaluate(axes) for term in self.terms]
+        parts = [part if part.ndim > k else part[..., None] for part in parts]
+        if len({part.dtype.kind in "US" for part in parts}) == 2:
+            parts = [part.astype(object) for part in parts]
+        lead = np.broadcast_shapes(*(part.shape[:k] for part in parts))
+        _guard(lead)
+        return np.concatenate([np.broadcast_to(p, lead + p.shape[k:]) for p in parts], axis=-1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Apply(Term):
+    function: Function | Variable
+    argument: Term
+
+    def __repr__(self) -> str:
+        return f"{self.function}({self.argument})"
+
+    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
+        function, argument = self.function, self.argument
+        source = function.domain.source if isinstance(function, Variable) else function.domain
+        if isinstance(argument, Variable) and argument.domain is source:
+            places = argument._spread(axes, np.arange(len(source)))
+        else:
+            places = source.position(argument._evaluate(axes), len(axes))
+        return function._gather(axes, places)
+
+
+def _as_term(value: Any) -> Term:
+    return value if isinstance(value, Term) else _Constant(np.asarray(value))
+
+
+def _tuple(arguments: tuple) -> Term:
+    return (
+        _as_term(arguments[0]) if len(arguments) == 1 else _Tuple(tuple(map(_as_term, arguments)))
+    )
