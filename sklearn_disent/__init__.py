@@ -6,7 +6,15 @@ from types import ModuleType
 __version__ = "0.1.0"
 
 # Rooms load on first use: metrics need no torch (2 s), and `import sklearn_disent` costs nothing.
-_SUBMODULES = ("datasets", "exceptions", "logic", "metrics", "models", "networks")
+_SUBMODULES = (
+    "datasets",
+    "exceptions",
+    "logic",
+    "metrics",
+    "model_selection",
+    "models",
+    "networks",
+)
 
 __all__ = ["__version__", *_SUBMODULES]
 

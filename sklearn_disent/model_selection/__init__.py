@@ -1,0 +1,17 @@
+"""Choosing rows and models: dependent factors, splitters."""
+
+from ._dependence import (
+    dependence_weights,
+    get_dependence_setting_names,
+    load_dependence_setting,
+    sample_dependent,
+)
+from ._split import DependentShuffleSplit
+
+__all__ = [
+    "dependence_weights",
+    "sample_dependent",
+    "load_dependence_setting",
+    "get_dependence_setting_names",
+    "DependentShuffleSplit",
+]

@@ -1,0 +1,177 @@
+"""Splitters for dependent factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import BaseShuffleSplit
+from sklearn.model_selection._split import _validate_shuffle_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
+
+from ._dependence import Pair, dependence_weights
+
+
+class DependentShuffleSplit(BaseShuffleSplit):
+    """Splits that train on dependent factors and test on independent ones, or the contrary.
+
+    Each split parts the rows at random into two pools. From the dependent side's pool as many rows
+    as it holds are drawn, with replacement, with the weights of :func:`dependence_weights`; the
+    other side is its pool as it is. No row is on both sides.
+
+    Parameters
+    ----------
+    pairs : list of tuple
+        Pairs of factors, by column number of y or by name; see :func:`dependence_weights`.
+
+    kind, sigma, factor_names, factor_sizes
+        See :func:`dependence_weights`.
+
+    dependent : {"train", "test", "both"}, default="train"
+        Which side has dependent factors. "train" asks whether a model that learns from dependent
+        data disentangles nevertheless (Roth et al., 2023); "test" asks what a score says when the
+        data it is computed on are dependent (Almudévar and Ortega).
+
+    n_splits : int, default=5
+        Number of splits.
+
+    test_size, train_size : float, int or None, default=None
+        Sizes of the pools, as in :class:`~sklearn.model_selection.ShuffleSplit`; 0.2 of the rows
+        are for the test unless said otherwise.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the pools and the draws. Pass an int for the same splits at every call.
+
+    See Also
+    --------
+    sample_dependent : One dependent draw.
+    load_dependence_setting : Named choices of pairs and sigma, to be handed over with ``**``.
+
+    Notes
+    -----
+    The splitter needs y, the classes of the factors, which searches and
+    :func:`~sklearn.model_selection.cross_validate` pass on. Drawn rows repeat: with a narrow
+    sigma few distinct rows are left, so give it a large data set.
+
+    References
+    ----------
+    .. [1] K. Roth, M. Ibrahim, Z. Akata, P. Vincent and D. Bouchacourt (2023). Disentanglement of
+       Correlated Factors via Hausdorff Factorized Support. ICLR.
+    .. [2] A. Almudévar and A. Ortega. Rethinking Disentanglement under Dependent Factors of
+       Variation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.datasets import make_dependent_factors
+    >>> from sklearn_disent.model_selection import DependentShuffleSplit
+    >>> X, y = make_dependent_factors(4000, random_state=0, return_X_y=True)
+    >>> cv = DependentShuffleSplit([(0, 1)], sigma=0.3, n_splits=1, random_state=0)
+    >>> train, test = next(cv.split(X, y))
+    >>> for rows in (train, test):
+    ...     print(f"{np.corrcoef(y[rows].T)[0, 1]:.1f}")
+    0.7
+    0.0
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        *,
+        kind: str = "gaussian",
+        sigma: float | ArrayLike = 0.1,
+        factor_names: Sequence[str] | None = None,
+        factor_sizes: ArrayLike | None = None,
+        dependent: str = "train",
+        n_splits: int = 5,
+        test_size: float | int | None = None,
+        train_size: float | int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            n_splits=n_splits,
+            test_size=test_size,
+            train_size=train_size,
+            random_state=random_state,
+        )
+        self.pairs = pairs
+        self.kind = kind
+        self.sigma = sigma
+        self.factor_names = factor_names
+        self.factor_sizes = factor_sizes
+        self.dependent = dependent
+        self._default_test_size = 0.2
+
+    def split(
+        self, X: Any, y: ArrayLike | None = None, groups: Any = None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Generate the row numbers of the training and the test side of each split.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, ...)
+            The data; only its length is used.
+
+        y : array-like of shape (n_samples, n_factors)
+            Classes of the factors.
+
+        groups : object
+            Not used.
+
+        Yields
+        ------
+        train, test : ndarray of int64
+            Row numbers; on a dependent side they repeat.
+        """
+        return super().split(X, y, groups)
+
+    def _iter_indices(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        if self.dependent not in ("train", "test", "both"):
+            raise ValueError(
+                f"dependent must be 'train', 'test' or 'both', got {self.dependent!r}."
+            )
+        if y is None or np.ndim(y) != 2:
+            got = "None" if y is None else f"shape {np.shape(y)}"
+            raise ValueError(
+                "DependentShuffleSplit needs the factors as y of shape (n_samples, n_factors), "
+                f"got {got}."
+            )
+        n_rows = _num_samples(X)
+        n_train, n_test = _validate_shuffle_split(
+            n_rows, self.test_size, self.train_size, self._default_test_size
+        )
+        # Of all rows at once, so that every pool scales the factors alike.
+        weights = dependence_weights(
+            y,
+            self.pairs,
+            kind=self.kind,
+            sigma=self.sigma,
+            factor_names=self.factor_names,
+            factor_sizes=self.factor_sizes,
+        )
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            order = rng.permutation(n_rows)
+            sides = {"test": order[:n_test], "train": order[n_test : n_test + n_train]}
+            for side in ("train", "test"):
+                if self.dependent in (side, "both"):
+                    sides[side] = _draw(sides[side], weights, rng)
+            yield sides["train"], sides["test"]
+
+
+def _draw(
+    rows: NDArray[np.int64], weights: NDArray[np.float64], rng: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Draw as many rows as there are, with replacement, in proportion to their weights."""
+    total = weights[rows].sum()
+    if total == 0:
+        raise ValueError(
+            f"All {len(rows)} rows of one side have weight 0: no combination of classes that the "
+            "dependence allows is among them. Use a larger sigma or more rows."
+        )
+    return rng.choice(rows, size=len(rows), p=weights[rows] / total)
