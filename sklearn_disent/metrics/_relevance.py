@@ -11,7 +11,7 @@ from scipy.special import xlogy
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from ._validation import FACTORS_CODES, Checked, check_data, live_codes
+from ._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_degenerate
 
 __all__ = ["relevance_matrix"]
 
@@ -59,6 +59,8 @@ def information_of(
         factor_bins=factor_bins,
         nan_policy=nan_policy,
     )
+    if not live_codes(checked.codes, warn=False).any():
+        warn_degenerate("All codes are constant: they hold no information about any factor.")
     return information_matrix(
         checked,
         n_bins=n_bins,

@@ -217,11 +217,8 @@ def warn_degenerate(message: str) -> None:
     """Warn with our own class, on the line of the user's code that called the package."""
     skipped = (__name__.partition(".")[0], "sklearn")
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None:
-        frame = frame.f_back
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in skipped:
-            break
-        level += 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in skipped:
+        level, frame = level + 1, frame.f_back
     warnings.warn(message, DegenerateScoreWarning, stacklevel=level)
 
 
@@ -323,11 +320,11 @@ def _encode_factor(
         if (number != np.rint(number)).any():
             return np.unique(number, return_inverse=True)[1], number, "continuous"
     kind = declared or ("categorical" if values.dtype.kind == "b" else "ordinal")
-    low, high = number.min(), number.max()
-    if high - low > 4 * len(values) + 1000:
+    # Beyond 2**53 floats no longer tell integers apart: sort the values as they came.
+    if np.abs(number).max() >= 2**53 or np.ptp(number) > 4 * len(number) + 1000:
         return np.unique(values, return_inverse=True)[1], number, kind
     # Class indices by counting: an order of magnitude faster than sorting.
-    offset = (number - low).astype(np.int64)
+    offset = (number - number.min()).astype(np.int64)
     index = np.cumsum(np.bincount(offset) > 0) - 1
     return index[offset], number, kind
 
