@@ -1,0 +1,145 @@
+"""From what a user passes as X to float batches: layouts, scaling, and a fast Dataset."""
+
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+Shape = tuple[int, ...]
+
+_MAX_CHANNELS = 4  # an axis this short is read as channels
+
+
+class Layout(NamedTuple):
+    """How one observation lies in memory: the module's shape, and the user's way to write it."""
+
+    input_shape: Shape  # (n_features,) or (C, H, W)
+    kind: str  # "flat", "chw", "hw" or "hwc"
+
+    @property
+    def user_shape(self) -> Shape:
+        """Shape of one observation as the user passed it."""
+        if self.kind == "flat":
+            return (prod(self.input_shape),)
+        if self.kind == "hw":
+            return self.input_shape[1:]
+        if self.kind == "hwc":
+            return (*self.input_shape[1:], self.input_shape[0])
+        return self.input_shape
+
+    def to_module(self, rows: torch.Tensor) -> torch.Tensor:
+        """Flat rows in the user's order to ``(n, *input_shape)``, without a copy."""
+        if self.kind == "hwc":
+            return rows.reshape(-1, *self.user_shape).permute(0, 3, 1, 2)
+        return rows.reshape(-1, *self.input_shape)
+
+    def to_user(self, batch: np.ndarray) -> np.ndarray:
+        """Inverse of :meth:`to_module`, for arrays that leave the estimator."""
+        if self.kind == "hwc":
+            batch = np.moveaxis(batch, 1, 3)
+        return np.ascontiguousarray(batch).reshape(-1, *self.user_shape)
+
+
+def find_layout(shape: Shape) -> Layout:
+    """Read the layout off the shape of one observation; an ambiguous shape is an error."""
+    if len(shape) == 1:
+        return Layout(shape, "flat")
+    if len(shape) == 2:
+        return Layout((1, *shape), "hw")
+    if len(shape) == 3:
+        first, last = shape[0] <= _MAX_CHANNELS, shape[2] <= _MAX_CHANNELS
+        if first and not last:
+            return Layout(shape, "chw")
+        if last and not first:
+            return Layout((shape[2], shape[0], shape[1]), "hwc")
+        raise ValueError(
+            f"X has observations of shape {shape}, and it is not clear which axis holds the "
+            f"channels: exactly one of the first and the last must be at most {_MAX_CHANNELS} "
+            "long. Say it with input_shape=(n_channels, height, width)."
+        )
+    raise ValueError(
+        "X must be (n, features), (n, height, width), (n, channels, height, width) or "
+        f"(n, height, width, channels), got {len(shape) + 1} dimensions."
+    )
+
+
+def match_layout(shape: Shape, input_shape: Shape) -> Layout:
+    """Layout of observations of this shape for a module that takes ``input_shape``."""
+    for kind in ("chw", "hw", "hwc", "flat"):
+        layout = Layout(input_shape, kind)
+        is_possible = kind == "flat" or len(input_shape) == 3
+        if (
+            is_possible
+            and not (kind == "hw" and input_shape[0] != 1)
+            and layout.user_shape == shape
+        ):
+            return layout
+    raise ValueError(
+        f"X has observations of shape {shape}, expected {input_shape} as (channels, height, "
+        "width), the same with channels last, or flattened rows."
+    )
+
+
+def as_rows(X: Any) -> tuple[Any, Shape | None]:
+    """Flatten N-d input without a copy; what is not an N-d array is left for validation.
+
+    Returns the rows and the shape of one observation (None where X is left as it is).
+    """
+    if isinstance(X, torch.Tensor):
+        X = X.detach().cpu().numpy()
+    elif isinstance(X, list | tuple):
+        try:
+            X = np.asarray(X)
+        except ValueError:  # ragged: scikit-learn's own message is the better one
+            return X, None
+    if not isinstance(X, np.ndarray) or X.ndim < 3:
+        return X, None
+    return X.reshape(X.shape[0], prod(X.shape[1:])), X.shape[1:]
+
+
+def uint8_scale(rows: np.ndarray) -> float:
+    """Factor for uint8 values: 1 where the training data is {0, 1}, else 1 / 255."""
+    is_binary = rows.dtype == np.uint8 and rows.max() <= 1
+    return 1.0 if is_binary else 1.0 / 255.0
+
+
+class RowDataset(Dataset):
+    """Rows with their labels, fetched a whole batch at a time.
+
+    ``X`` and ``y`` are the user's own objects, which skorch's scoring callbacks hand to scorers;
+    batches come from ``rows``, the validated array. ``extras`` are further arrays of the same
+    length that a model needs per row.
+    """
+
+    def __init__(self, rows: np.ndarray, X: Any, y: Any, extras: tuple[np.ndarray, ...] = ()):
+        self.rows = rows
+        self.X = X
+        self.y = y
+        self.extras = extras
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        X, y = self.__getitems__([index])
+        return X[0], y[0]
+
+    def __getitems__(self, indices: list[int]) -> tuple[torch.Tensor, Any]:
+        # NumPy, not torch, does the fetch: rows may be a read-only memory map.
+        batch = torch.from_numpy(self.rows[indices])
+        if not self.extras:
+            return batch, torch.zeros(len(indices))
+        return batch, tuple(torch.from_numpy(extra[indices]) for extra in self.extras)
+
+
+def _identity(batch: Any) -> Any:
+    return batch
+
+
+def batch_loader(dataset: Any, **kwargs: Any) -> DataLoader:
+    """A DataLoader that takes whole batches from :class:`RowDataset` as they are."""
+    if hasattr(dataset, "__getitems__"):
+        kwargs.setdefault("collate_fn", _identity)
+    return DataLoader(dataset, **kwargs)

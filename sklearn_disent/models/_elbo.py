@@ -1,0 +1,171 @@
+"""Models that weigh the two parts of the evidence lower bound."""
+
+from numbers import Real
+from typing import Any
+
+import torch
+from sklearn.utils._param_validation import Interval
+
+from sklearn_disent.models._base import BaseVAE, VAEOutput
+from sklearn_disent.models._terms import gaussian_kl
+
+
+class VAE(BaseVAE):
+    """Variational autoencoder: maximises the evidence lower bound.
+
+    The loss is ``-E_q log p(x|z) + KL(q(z|x), N(0, I))``, per observation in nats.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of latents.
+    architecture : str, default="auto"
+        Encoder and decoder: "burgess" (convolutions, for square images) or "mlp"; "auto" takes
+        the first for images, the second for rows. See :mod:`sklearn_disent.networks`.
+    encoder : class, callable or torch.nn.Module, default=None
+        Your own encoder instead: maps ``(n, *input_shape)`` to ``(n, 2 * n_components)``, means
+        then log-variances. A class or callable is called with ``(input_shape,
+        2 * n_components)`` and the ``encoder__`` parameters; an instance is copied at fit.
+    decoder : class, callable or torch.nn.Module, default=None
+        Your own decoder instead: maps ``(n, n_components)`` to ``(n, *input_shape)``, logits
+        (Bernoulli) or means (Gaussian). A class or callable is called with ``(n_components,
+        input_shape)`` and the ``decoder__`` parameters; an instance is copied at fit.
+    likelihood : {"auto", "bernoulli", "gaussian"}, default="auto"
+        p(x|z). "bernoulli" needs values in [0, 1]; "gaussian" has the fixed standard deviation
+        ``sigma``; "auto" takes the first for images, the second for rows.
+    sigma : float, default=0.1
+        Standard deviation of the Gaussian likelihood, in the units of X.
+    optimizer : class, default=torch.optim.Adam
+        Any torch optimiser.
+    lr : float, default=1e-3
+        Learning rate.
+    max_epochs : int, default=20
+        Epochs of every call to ``fit`` or ``partial_fit``.
+    batch_size : int, default=64
+        Rows per step; -1 takes all rows at once.
+    input_shape : tuple of int or None, default=None
+        Shape of one observation; None reads it off X. Needed where X holds images as flat rows:
+        they are then read as ``(C, H, W)``, the last axis fastest.
+    train_split : callable or None, default=None
+        How to hold validation rows apart, e.g. ``skorch.dataset.ValidSplit(5)``.
+    callbacks : list of skorch callbacks, "disable" or None, default=None
+        Further skorch callbacks.
+    iterator_train, iterator_valid : callable
+        Make the loaders of batches.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the present weights.
+    verbose : int, default=0
+        0 prints nothing; 1 prints a line per epoch.
+    device : str or torch.device, default="cpu"
+        Where to compute.
+    compile : bool, default=False
+        Whether to run the module through ``torch.compile``.
+    random_state : int, RandomState instance or None, default=None
+        Determines initial weights, order of batches and noise.
+    **kwargs : dict
+        Parameters with a double underscore: ``module__`` for both networks (such as
+        ``module__hidden_sizes``), ``optimizer__``, ``iterator_train__``, ``callbacks__``,
+        ``encoder__``, ``decoder__``.
+
+    Attributes
+    ----------
+    module_ : torch.nn.Module
+        Encoder and decoder.
+    history_ : skorch.history.History
+        A row per epoch with ``train_loss`` and its terms ``train_reconstruction``, ``train_kl``.
+    n_components_ : int
+        Number of latents.
+    likelihood_ : str
+        The likelihood in use.
+    input_shape_ : tuple of int
+        Shape of one observation as the module sees it.
+    n_features_in_ : int
+        Number of values of one observation.
+    feature_names_in_ : ndarray of str
+        Names of the columns, where X was a DataFrame with string columns.
+
+    See Also
+    --------
+    BetaVAE : The same with a weight on the KL divergence.
+
+    Notes
+    -----
+    Codes (``transform``) are posterior means. uint8 images stay uint8 in memory and are scaled
+    per batch: divided by 255, unless the training data holds only 0 and 1.
+
+    References
+    ----------
+    D. P. Kingma and M. Welling, Auto-encoding variational Bayes, ICLR 2014.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_disent.models import VAE
+    >>> X = load_digits().images / 16.0
+    >>> vae = VAE(n_components=2, max_epochs=1, random_state=0).fit(X)
+    >>> vae.transform(X).shape, vae.inverse_transform([[0.0, 0.0]]).shape
+    ((1797, 2), (1, 8, 8))
+    """
+
+    def _terms(
+        self, x: torch.Tensor, output: VAEOutput, extras: Any
+    ) -> dict[str, tuple[float, torch.Tensor]]:
+        return {
+            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "kl": (1.0, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
+        }
+
+
+class BetaVAE(BaseVAE):
+    """VAE whose KL divergence has the weight beta: larger values disentangle more.
+
+    The loss is ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I))``, per observation in nats.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of latents.
+    beta : float, default=4.0
+        Weight of the KL divergence; 1 is the VAE, 0 an autoencoder with noise.
+    **kwargs : dict
+        All other parameters are those of :class:`VAE`.
+
+    See Also
+    --------
+    VAE : Lists all parameters and attributes.
+
+    Notes
+    -----
+    ``score`` is the ELBO itself, without beta, so that models of different beta compare.
+
+    References
+    ----------
+    I. Higgins et al., beta-VAE: Learning basic visual concepts with a constrained variational
+    framework, ICLR 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_disent.models import BetaVAE
+    >>> X = load_digits().images / 16.0
+    >>> vae = BetaVAE(n_components=4, beta=2.0, max_epochs=1, random_state=0)
+    >>> vae.fit_transform(X).shape
+    (1797, 4)
+    """
+
+    _parameter_constraints: dict = {
+        **BaseVAE._parameter_constraints,
+        "beta": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, n_components: int = 10, *, beta: float = 4.0, **kwargs: Any) -> None:
+        super().__init__(n_components, **kwargs)
+        self.beta = beta
+
+    def _terms(
+        self, x: torch.Tensor, output: VAEOutput, extras: Any
+    ) -> dict[str, tuple[float, torch.Tensor]]:
+        return {
+            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "kl": (self.beta, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
+        }

@@ -1,0 +1,603 @@
+"""A skorch net that is a scikit-learn transformer. All wiring between the two lives here."""
+
+import copy
+import inspect
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+from skorch import NeuralNet
+from skorch.callbacks import EpochTimer, PrintLog
+from skorch.history import History
+from torch import nn
+
+from sklearn_disent.exceptions import TrainingDivergedError
+from sklearn_disent.models._data import (
+    Layout,
+    RowDataset,
+    as_rows,
+    batch_loader,
+    find_layout,
+    match_layout,
+    uint8_scale,
+)
+
+try:  # scikit-learn >= 1.9
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # pragma: no cover
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Older scikit-learn has no callbacks: nothing to support."""
+
+
+# torch's default initialisers only know the global generator, so one fit at a time may use it.
+_WEIGHT_INIT_LOCK = threading.Lock()
+
+
+class _StopTraining(Exception):
+    """A callback asked to stop (skorch's callbacks raise KeyboardInterrupt for that)."""
+
+
+class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, NeuralNet):
+    """What every estimator here shares: a skorch net under scikit-learn's rules.
+
+    Subclasses define ``_make_module``, ``_step`` and ``_encode``; parameters are explained in
+    :class:`NeuralNetTransformer`.
+    """
+
+    _parameter_constraints: dict = {
+        "optimizer": [callable],
+        "lr": [Interval(Real, 0, None, closed="neither")],
+        "max_epochs": [Interval(Integral, 0, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1})],
+        "input_shape": [tuple, list, None],
+        "train_split": [callable, None],
+        "callbacks": [list, tuple, None, StrOptions({"disable"})],
+        "iterator_train": [callable],
+        "iterator_valid": [callable],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+        "device": [str, torch.device],
+        "compile": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    # Parameters may begin with one of these and a double underscore.
+    _prefixes = ("module", "optimizer", "iterator_train", "iterator_valid", "callbacks", "compile")
+    # What skorch sets in __init__ and scikit-learn does not allow there.
+    history_ = None
+    initialized_ = False
+    virtual_params_: dict = {}
+    _params_to_validate: frozenset = frozenset()
+    # skorch settings that have one right value here. Cached predictions are in shuffled order:
+    # EpochScoring would compare them with unshuffled labels.
+    use_caching = False
+    predict_nonlinearity = None
+    torch_load_kwargs = None
+
+    def __init__(
+        self,
+        *,
+        optimizer: Callable = torch.optim.Adam,
+        lr: float = 1e-3,
+        max_epochs: int = 20,
+        batch_size: int = 64,
+        input_shape: tuple[int, ...] | None = None,
+        train_split: Callable | None = None,
+        callbacks: list | str | None = None,
+        iterator_train: Callable = batch_loader,
+        iterator_valid: Callable = batch_loader,
+        warm_start: bool = False,
+        verbose: int = 0,
+        device: str | torch.device = "cpu",
+        compile: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.optimizer = optimizer
+        self.lr = lr
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.input_shape = input_shape
+        self.train_split = train_split
+        self.callbacks = callbacks
+        self.iterator_train = iterator_train
+        self.iterator_valid = iterator_valid
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.device = device
+        self.compile = compile
+        self.random_state = random_state
+        for name, value in kwargs.items():
+            if not self._is_prefixed(name):
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                    f"{name!r}. Parameters are {self._get_param_names()}, or begin with one of "
+                    f"{[p + '__' for p in self._prefixes]}."
+                )
+            setattr(self, name, value)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Publish one signature without ``**kwargs``: the subclass's own, then the parent's."""
+        super().__init_subclass__(**kwargs)
+        if "__init__" in vars(cls):
+            own = inspect.signature(cls.__init__).parameters
+            inherited = inspect.signature(super(cls, cls).__init__).parameters
+            merged = {n: p for n, p in own.items() if p.kind != p.VAR_KEYWORD}
+            for name, parameter in inherited.items():
+                if name not in merged and parameter.kind != parameter.VAR_KEYWORD:
+                    merged[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
+            cls.__init__.__signature__ = inspect.Signature(list(merged.values()))
+
+    # -- scikit-learn's parameter rules ------------------------------------------------------
+
+    _get_param_names = classmethod(BaseEstimator._get_param_names.__func__)
+    _validate_params = BaseEstimator._validate_params
+    __repr__ = BaseEstimator.__repr__
+
+    @classmethod
+    def _is_prefixed(cls, name: str) -> bool:
+        prefix, delimiter, rest = name.partition("__")
+        return bool(delimiter and rest) and prefix in cls._prefixes
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of this estimator, those with a double underscore included.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of contained estimators.
+
+        Returns
+        -------
+        params : dict
+        """
+        params = BaseEstimator.get_params(self, deep=deep)
+        params.update((k, v) for k, v in vars(self).items() if self._is_prefixed(k))
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a fitted module is never re-initialised by it.
+
+        Learning rate and ``optimizer__`` parameters reach the optimiser of a fitted net at once;
+        everything else is used by the next ``fit``.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameter names and values.
+
+        Returns
+        -------
+        self : object
+        """
+        prefixed = {k: v for k, v in params.items() if self._is_prefixed(k)}
+        BaseEstimator.set_params(self, **{k: v for k, v in params.items() if k not in prefixed})
+        for name, value in prefixed.items():
+            setattr(self, name, value)
+        if self.initialized_:
+            live = {k: v for k, v in params.items() if k == "lr" or k.startswith("optimizer__")}
+            self._apply_virtual_params(live)
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # skorch registers every module it meets; only fitted ones (name_) are its business.
+        if name.endswith("_"):
+            super().__setattr__(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        tags.input_tags.three_d_array = True
+        return tags
+
+    @property
+    def predict_proba(self):
+        """Not offered: codes are no probabilities (scikit-learn looks for this name)."""
+        raise AttributeError(f"{type(self).__name__} has no predict_proba.")
+
+    # -- reading X ---------------------------------------------------------------------------
+
+    def _read_X(self, X: Any, *, reset: bool) -> tuple[np.ndarray, Layout]:
+        """Validate X once; return its rows, unconverted, and their layout."""
+        declared = self._declared_shape() if reset else self.input_shape_
+        rows, shape = as_rows(X)
+        rows = validate_data(
+            self, rows, reset=reset, dtype="numeric", ensure_min_samples=2 if reset else 1
+        )
+        if rows.dtype == bool:
+            rows = rows.view(np.uint8)
+        shape = shape or (rows.shape[1],)
+        layout = find_layout(shape) if declared is None else match_layout(shape, declared)
+        self._check_range(rows, layout, reset=reset)
+        return rows, layout
+
+    def _declared_shape(self) -> tuple[int, ...] | None:
+        """The ``input_shape`` parameter as ``(n_features,)`` or ``(C, H, W)``."""
+        if self.input_shape is None:
+            return None
+        shape = tuple(self.input_shape)
+        is_integer = all(isinstance(size, Integral) and size > 0 for size in shape)
+        if not is_integer or not 1 <= len(shape) <= 3:
+            raise ValueError(
+                "input_shape must be (n_features,), (height, width) or (channels, height, width) "
+                f"of positive integers, got {self.input_shape!r}."
+            )
+        return (1, *shape) if len(shape) == 2 else shape
+
+    def _check_range(self, rows: np.ndarray, layout: Layout, *, reset: bool) -> None:
+        """Refuse values that the module's float32 cannot hold."""
+        if rows.dtype == np.float64 and rows.size:
+            low, high = rows.min(), rows.max()
+            limit = np.finfo(np.float32).max
+            if low < -limit or high > limit:
+                raise ValueError(
+                    f"X has values from {low} to {high}, too large for float32. Scale X, for "
+                    "instance with StandardScaler."
+                )
+
+    def _to_tensor(self, rows: torch.Tensor, layout: Layout) -> torch.Tensor:
+        """Rows of a batch to the module's float32 input, in the memory format it likes."""
+        scale = self._uint8_scale if rows.dtype == torch.uint8 else 1.0
+        batch = layout.to_module(rows).to(self.device, torch.float32)
+        if scale != 1.0:
+            batch = batch * scale
+        if self._channels_last:
+            batch = batch.contiguous(memory_format=torch.channels_last)
+        return batch
+
+    @property
+    def _channels_last(self) -> bool:
+        return len(self.input_shape_) == 3 and getattr(self.module_, "channels_last", False)
+
+    def _iter_batches(self, rows: np.ndarray, layout: Layout) -> Iterator[torch.Tensor]:
+        """Batches of all rows in order, as the module's input."""
+        size = self.get_params_for("iterator_valid").get("batch_size", self.batch_size)
+        size = len(rows) if size == -1 else size
+        for start in range(0, len(rows), size):
+            # A copy of one batch: rows may be a read-only memory map, which torch warns about.
+            yield self._to_tensor(torch.from_numpy(rows[start : start + size].copy()), layout)
+
+    def _map_batches(self, X: Any, function: Callable) -> list[tuple[np.ndarray, ...]]:
+        """Apply a function of one batch to all of X, without gradient; gather its outputs."""
+        check_is_fitted(self)
+        rows, layout = self._read_X(X, reset=False)
+        self._set_training(False)
+        with torch.inference_mode():
+            outputs = [function(batch) for batch in self._iter_batches(rows, layout)]
+        return [torch.cat(parts).cpu().numpy() for parts in zip(*outputs)]
+
+    # -- fitting -----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train the module.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features), (n, H, W), (n, C, H, W) or (n, H, W, C)
+            Observations: NumPy array, memory map, torch tensor, DataFrame or nested list.
+        y : array-like of shape (n,) or (n, n_factors) or None, default=None
+            Labels. Training does not use them; scoring callbacks do.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, cold=not (self.warm_start and self.initialized_))
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        """Train for ``max_epochs`` further epochs.
+
+        Parameters
+        ----------
+        X : array-like
+            Observations, as in :meth:`fit`.
+        y : array-like or None, default=None
+            Labels, as in :meth:`fit`.
+        classes : None
+            Not used; skorch's callers pass it.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, cold=not self.initialized_)
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def _fit(self, X: Any, y: Any, *, cold: bool, **arrays: Any) -> Self:
+        with self._unchanged_on_error():
+            rows, layout = self._read_X(X, reset=cold)
+            extras = self._read_fit_arrays(rows, y, **arrays)
+            self._layout = layout
+            if cold:
+                self._set_input(rows, layout)
+                self.initialized_ = False  # silences skorch's "Re-initializing"
+                self.initialize()
+        dataset = RowDataset(rows, X, y, extras)
+        self.notify("on_train_begin", X=X, y=y)
+        try:
+            self.fit_loop(dataset)
+        except _StopTraining:
+            pass
+        finally:
+            self._good_state = None
+            self._generator = None
+        self.notify("on_train_end", X=X, y=y)
+        return self
+
+    def _set_input(self, rows: np.ndarray, layout: Layout) -> None:
+        """Remember what one observation looks like."""
+        self.input_shape_ = layout.input_shape
+        self._uint8_scale = uint8_scale(rows)
+
+    def _read_fit_arrays(self, rows: np.ndarray, y: Any, **arrays: Any) -> tuple[np.ndarray, ...]:
+        """Check y, and return the further arrays that each batch needs."""
+        if y is not None:
+            check_consistent_length(rows, y)
+        return ()
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Whatever goes wrong before training leaves a fitted estimator as it was."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def initialize(self) -> Self:
+        """Build module, optimiser and callbacks; ``fit`` does it by itself.
+
+        Before a fit it needs the ``input_shape`` parameter, and serves to load saved weights.
+
+        Returns
+        -------
+        self : object
+        """
+        if not hasattr(self, "input_shape_"):
+            shape = self._declared_shape()
+            if shape is None:
+                raise ValueError(
+                    "The shape of the input is not known before fit. Set input_shape, or call fit."
+                )
+            self._layout = match_layout(shape, shape)
+            self.input_shape_ = shape
+            self.n_features_in_ = int(np.prod(shape))
+            self._uint8_scale = 1.0 / 255.0
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return super().initialize()
+
+    def initialize_module(self) -> Self:
+        """Build ``module_`` with weights drawn from ``random_state``; part of skorch's protocol."""
+        with _WEIGHT_INIT_LOCK, torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(self._seed)
+            module = self._make_module(self.get_params_for("module"))
+            if len(self.input_shape_) == 3 and getattr(module, "channels_last", False):
+                module = module.to(memory_format=torch.channels_last)
+        # Saved weights do not depend on the memory format (safetensors refuses other strides).
+        module.register_state_dict_post_hook(_contiguous_state)
+        self.module_ = module
+        return self
+
+    @abstractmethod
+    def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:
+        """Build the module from the ``module__`` parameters and ``input_shape_``."""
+
+    def initialize_criterion(self) -> Self:
+        """The loss is part of ``_step``, so there is nothing to build; skorch's protocol."""
+        return self
+
+    def initialize_history(self) -> Self:
+        """Begin a new ``history_``; part of skorch's protocol."""
+        self.history_ = History()
+        return self
+
+    def get_params_for_optimizer(self, prefix: str, named_parameters: Any) -> tuple:
+        """Arguments of an optimiser; part of skorch's protocol."""
+        args, kwargs = super().get_params_for_optimizer(prefix, named_parameters)
+        if getattr(self, prefix, None) in (torch.optim.Adam, torch.optim.AdamW):
+            kwargs.setdefault("fused", True)
+        return args, kwargs
+
+    @property
+    def _default_callbacks(self) -> list:
+        return [("epoch_timer", EpochTimer()), ("print_log", PrintLog())]
+
+    def get_iterator(self, dataset: Any, training: bool = False) -> Any:
+        """Make the loader of batches; part of skorch's protocol."""
+        name = "iterator_train" if training else "iterator_valid"
+        kwargs = {"batch_size": self.batch_size, **self.get_params_for(name)}
+        if kwargs["batch_size"] == -1:
+            kwargs["batch_size"] = len(dataset)
+        kwargs.setdefault("generator", torch.Generator())
+        if training:
+            kwargs.setdefault("shuffle", True)
+        return getattr(self, name)(dataset, **kwargs)
+
+    def get_split_datasets(self, X: Any, y: Any = None, **fit_params: Any) -> tuple:
+        """Training and validation rows; part of skorch's protocol."""
+        if not self.train_split:
+            return X, None
+        return self.train_split(X) if X.y is None else self.train_split(X, X.y)
+
+    def run_single_epoch(
+        self, iterator: Any, training: bool, prefix: str, step_fn: Callable, **fit_params: Any
+    ) -> None:
+        """One pass over the batches; part of skorch's protocol.
+
+        Loss and terms are added up as tensors and read once, at the end of the epoch.
+        """
+        if iterator is None:
+            return
+        # Seeded by epoch, so that 2 + 2 warm epochs are the same as 4.
+        stream = np.random.SeedSequence([self._seed, len(self.history_), not training])
+        order_seed, noise_seed = stream.generate_state(2, np.uint64)
+        if iterator.generator is not None:
+            iterator.generator.manual_seed(int(order_seed) >> 1)
+        self._generator = torch.Generator(self.device).manual_seed(int(noise_seed) >> 1)
+        sums: dict[str, torch.Tensor] = {}
+        n_rows = n_batches = 0
+        for batch in iterator:
+            self.notify("on_batch_begin", batch=batch, training=training)
+            step = step_fn(batch, **fit_params)
+            n = len(batch[0])
+            n_rows, n_batches = n_rows + n, n_batches + 1
+            for name, value in {"loss": step["loss"], **step.get("terms", {})}.items():
+                value = value.detach() * n
+                sums[name] = sums[name] + value if name in sums else value
+            self.notify("on_batch_end", batch=batch, training=training, **step)
+        means = {name: total.item() / n_rows for name, total in sums.items()}
+        self._record_epoch(prefix, means, n_batches)
+        if training:
+            self._keep_good_state(means["loss"])
+
+    def _record_epoch(self, prefix: str, means: dict[str, float], n_batches: int) -> None:
+        name = f"{prefix}_loss"
+        best = min((row[name] for row in self.history_[:-1] if name in row), default=np.inf)
+        for key, value in means.items():
+            self.history_.record(f"{prefix}_{key}", value)
+        self.history_.record(f"{name}_best", bool(means["loss"] < best))
+        self.history_.record(f"{prefix}_batch_count", n_batches)
+
+    def _keep_good_state(self, loss: float) -> None:
+        """Remember the weights while they are finite; go back to them when they are not."""
+        modules = {name: getattr(self, name + "_") for name in self._modules}
+        finite = np.isfinite(loss) and all(
+            torch.isfinite(p).all() for m in modules.values() for p in m.parameters()
+        )
+        if finite:
+            self._good_state = {n: copy.deepcopy(m.state_dict()) for n, m in modules.items()}
+            return
+        for name, state in self._good_state.items():
+            modules[name].load_state_dict(state)
+        raise TrainingDivergedError(
+            f"The loss became {loss} in epoch {len(self.history_)}; the weights are those from "
+            "before that epoch. Usual remedies: a smaller lr, scaled input, smaller weights of "
+            "the penalty terms, gradient clipping "
+            "(callbacks=[skorch.callbacks.GradientNormClipping(1.0)])."
+        )
+
+    def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
+        """Forward and backward pass of one batch; part of skorch's protocol."""
+        self._set_training(True)
+        step = self._step(batch)
+        step["loss"].backward()
+        return step
+
+    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
+        """Loss of one validation batch; part of skorch's protocol."""
+        self._set_training(False)
+        with torch.no_grad():
+            return self._step(batch)
+
+    @abstractmethod
+    def _step(self, batch: Any) -> dict[str, Any]:
+        """Loss ("loss"), output ("y_pred") and named terms ("terms", optional) of one batch."""
+
+    # -- skorch's and scikit-learn's callbacks -----------------------------------------------
+
+    def notify(self, method_name: str, **cb_kwargs: Any) -> None:
+        """Call all skorch callbacks; part of skorch's protocol."""
+        try:
+            super().notify(method_name, **cb_kwargs)
+        except KeyboardInterrupt as stop:
+            raise _StopTraining from stop
+
+    def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
+        """Open scikit-learn's callback context; part of skorch's protocol."""
+        self._good_state = {
+            n: copy.deepcopy(getattr(self, n + "_").state_dict()) for n in self._modules
+        }
+        if getattr(self, "_skl_callbacks", None):
+            context = self._init_callback_context(max_subtasks=self.max_epochs)
+            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Open a row of the history and a task for scikit-learn's callbacks."""
+        super().on_epoch_begin(net, **kwargs)
+        context = getattr(self, "_callback_fit_ctx", None)
+        if context is not None:
+            self._epoch_context = context.subcontext(task_name="epoch")
+            self._epoch_context.call_on_fit_task_begin(estimator=self)
+
+    def on_epoch_end(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
+        """Close the task of this epoch; a scikit-learn callback may ask to stop."""
+        if getattr(self, "_epoch_context", None) is None:
+            return
+        context, self._epoch_context = self._epoch_context, None
+        data = getattr(dataset_train, "dataset", dataset_train)
+        if context.call_on_fit_task_end(
+            estimator=self, X=data.X, y=data.y, reconstruction_attributes=dict
+        ):
+            raise _StopTraining
+
+    def on_train_end(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
+        """Close scikit-learn's callback context; part of skorch's protocol."""
+        context = getattr(self, "_callback_fit_ctx", None)
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        for name in ("_callback_fit_ctx", "_epoch_context", "_generator"):
+            state.pop(name, None)
+        return state
+
+    # -- using the fitted module -------------------------------------------------------------
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Encode observations.
+
+        Parameters
+        ----------
+        X : array-like
+            Observations in any layout that :meth:`fit` takes.
+
+        Returns
+        -------
+        codes : ndarray of shape (n, n_components), float32
+        """
+        (codes,) = self._map_batches(X, lambda batch: (self._encode(batch),))
+        return codes
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The same as :meth:`transform`, so that ``make_scorer(metric)`` works as it is.
+
+        Parameters
+        ----------
+        X : array-like
+            Observations.
+
+        Returns
+        -------
+        codes : ndarray of shape (n, n_components), float32
+        """
+        (codes,) = self._map_batches(X, lambda batch: (self._encode(batch),))
+        return codes
+
+    @abstractmethod
+    def _encode(self, batch: torch.Tensor) -> torch.Tensor:
+        """Codes of one batch."""
+
+
+def _contiguous_state(module: nn.Module, state: dict, prefix: str, metadata: dict) -> None:
+    for name, value in state.items():
+        state[name] = value.contiguous()

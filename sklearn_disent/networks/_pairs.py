@@ -1,0 +1,68 @@
+"""The closed set of architecture names, and the one place that builds a pair from a name."""
+
+from typing import Any
+
+from torch import nn
+
+from sklearn_disent.networks._burgess import BurgessDecoder, BurgessEncoder
+from sklearn_disent.networks._mlp import MLPDecoder, MLPEncoder
+
+_PAIRS: dict[str, tuple[type[nn.Module], type[nn.Module]]] = {
+    "burgess": (BurgessEncoder, BurgessDecoder),
+    "mlp": (MLPEncoder, MLPDecoder),
+}
+
+
+def architecture_names() -> list[str]:
+    """Names that ``architecture=`` accepts besides "auto".
+
+    Returns
+    -------
+    names : list of str
+
+    Examples
+    --------
+    >>> architecture_names()
+    ['burgess', 'mlp']
+    """
+    return sorted(_PAIRS)
+
+
+def make_pair(
+    architecture: str, input_shape: tuple[int, ...], n_components: int, **kwargs: Any
+) -> tuple[nn.Module, nn.Module]:
+    """Build an encoder (two outputs per latent) and its decoder.
+
+    Parameters
+    ----------
+    architecture : str
+        One of :func:`architecture_names`, or "auto": "burgess" for images, "mlp" for rows.
+    input_shape : tuple of int
+        Shape of one observation, ``(n_features,)`` or ``(C, H, W)``.
+    n_components : int
+        Number of latents.
+    **kwargs : dict
+        Passed to both networks, e.g. ``hidden_sizes`` of the MLP.
+
+    Returns
+    -------
+    encoder, decoder : torch.nn.Module
+
+    Examples
+    --------
+    >>> encoder, decoder = make_pair("auto", (1, 32, 32), 10)
+    >>> type(encoder).__name__
+    'BurgessEncoder'
+    """
+    if architecture == "auto":
+        architecture = "burgess" if len(input_shape) == 3 else "mlp"
+    if architecture not in _PAIRS:
+        raise ValueError(
+            f"architecture must be 'auto' or one of {architecture_names()}, got "
+            f"{architecture!r}. Pass your own modules as encoder= and decoder=."
+        )
+    encoder, decoder = _PAIRS[architecture]
+    return (
+        encoder(input_shape, 2 * n_components, **kwargs),
+        decoder(n_components, input_shape, **kwargs),
+    )
