@@ -1,6 +1,15 @@
 """Data sets: rendered on the spot, or read from their real files."""
 
+from ._candle import load_candle, load_candle_design
+from ._candle_like import make_candle_like
 from ._dsprites import make_dsprites
 from ._synthetic import make_dependent_factors, make_logical_codes
 
-__all__ = ["make_dsprites", "make_dependent_factors", "make_logical_codes"]
+__all__ = [
+    "make_dsprites",
+    "make_candle_like",
+    "make_dependent_factors",
+    "make_logical_codes",
+    "load_candle",
+    "load_candle_design",
+]

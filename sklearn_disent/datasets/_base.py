@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -92,18 +94,57 @@ class FactorGrid:
                 )
             return check_indices(indices, len(self))
         pool = self.subgrid(factors)
-        rng = check_random_state(random_state)
-        if n_samples is None:
-            return rng.permutation(pool) if shuffle else pool
-        if n_samples > len(pool):
-            where = "the data set" if factors is None else "the part that factors selects"
-            raise ValueError(
-                f"n_samples={n_samples} rows cannot be drawn without replacement from {where}, "
-                f"which has {len(pool)}. Ask for at most {len(pool)}, or for None to get them all."
-            )
-        drawn = sample_without_replacement(len(pool), n_samples, random_state=rng)
-        # The reservoir that sample_without_replacement may use is not in random order.
-        return pool[rng.permutation(drawn) if shuffle else np.sort(drawn)]
+        return _draw_from(pool, n_samples, factors is not None, shuffle, random_state)
+
+
+def _draw_from(
+    pool: NDArray[np.int64], n_samples: int | None, is_part: bool, shuffle: bool, random_state: Any
+) -> NDArray[np.int64]:
+    """Draw from sorted row numbers without replacement, or take them all."""
+    rng = check_random_state(random_state)
+    if n_samples is None:
+        return rng.permutation(pool) if shuffle else pool
+    if n_samples > len(pool):
+        where = "the part that factors selects" if is_part else "the data set"
+        raise ValueError(
+            f"n_samples={n_samples} rows cannot be drawn without replacement from {where}, "
+            f"which has {len(pool)}. Ask for at most {len(pool)}, or for None to get them all."
+        )
+    drawn = sample_without_replacement(len(pool), n_samples, random_state=rng)
+    # The reservoir that sample_without_replacement may use is not in random order.
+    return pool[rng.permutation(drawn) if shuffle else np.sort(drawn)]
+
+
+def choose_rows(
+    target: NDArray[np.int64],
+    values: Mapping[str, NDArray[Any]],
+    n_samples: int | None = None,
+    *,
+    factors: Mapping[str, int | ArrayLike] | None = None,
+    shuffle: bool = False,
+    random_state: Any = None,
+) -> NDArray[np.int64]:
+    """Rows of a set that is no full grid, by their classes; as `FactorGrid.select`."""
+    sizes = [len(v) for v in values.values()]
+    keep = np.ones(len(target), dtype=bool)
+    for column, classes in zip(target.T, check_factor_selection(factors, list(values), sizes)):
+        keep &= np.isin(column, classes)
+    if not keep.any():
+        raise ValueError(
+            f"factors={factors!r} selects no row: the data set does not hold this combination."
+        )
+    pool = np.flatnonzero(keep)
+    return _draw_from(pool, n_samples, factors is not None, shuffle, random_state)
+
+
+def import_extra(module: str, package: str, why: str) -> ModuleType:
+    """Import a module of the optional dependencies, or say how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{package} is needed {why}. Install it with `pip install sklearn-disent[data]`."
+        ) from error
 
 
 def check_indices(indices: ArrayLike, n_total: int) -> NDArray[np.int64]:

@@ -1,0 +1,158 @@
+"""CANDLE: the design of the released images, and the loader on files of the same format."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from sklearn_disent.datasets import load_candle, load_candle_design
+
+REFERENCE = Path(__file__).parents[1] / "reference" / "datasets"
+
+# Cramér's V of the released images, all other pairs 0.
+CRAMERS_V = {
+    ("object", "size"): 0.3623,
+    ("size", "scene"): 0.1929,
+    ("color", "scene"): 0.1688,
+    ("object", "scene"): 0.1189,
+    ("color", "size"): 0.0097,
+    ("object", "color"): 0.0084,
+}
+
+
+def test_candle_design_has_exactly_the_released_ids():
+    kept = np.unpackbits(np.load(REFERENCE / "candle_kept_bits.npy"))
+    assert len(kept) == 21_600
+    np.testing.assert_array_equal(load_candle_design().ids, np.flatnonzero(kept))
+    assert len(load_candle_design().ids) == 12_546
+
+
+def test_candle_design_has_the_published_dependence(cramers_v):
+    design = load_candle_design()
+    for i, j in combinations(range(6), 2):
+        pair = design.factor_names[i], design.factor_names[j]
+        found = cramers_v(design.target[:, i], design.target[:, j])
+        assert found == pytest.approx(CRAMERS_V.get(pair, 0), abs=5e-4), pair
+
+
+def test_candle_design_counts_are_the_published_ones():
+    counts = [np.bincount(column).tolist() for column in load_candle_design().target.T]
+    assert counts[0] == [2412, 2232, 2412, 1872, 3618]
+    assert counts[1] == [2826, 2826, 1836, 2826, 2232]
+    assert counts[2] == [5220, 6120, 1206]
+    assert counts[3] == [2091] * 6
+    assert counts[5] == [4182] * 3
+
+
+LABELS = {
+    "scene": "Moonlit_Grass",
+    "lights": "left",
+    "object_type": "torus",
+    "color": "purple",
+    "size": 2.5,
+    "rotation": 45,
+}
+
+
+def write_pair(folder, number, *, nested=False, bounds=((10, 20), (50, 80)), mode="RGB", **labels):
+    """Write one image and label file as CANDLE has them: 320 x 240, the object red."""
+    labels = {**LABELS, **labels}
+    thing = {key: labels[key] for key in ("object_type", "color", "size", "rotation")}
+    content = {
+        "scene": labels["scene"],
+        "lights": labels["lights"],
+        "objects": {"Torus_0": {**thing, "bounds": bounds}, "Cube_1": {}},
+    }
+    folder = folder / str(number) if nested else folder
+    folder.mkdir(exist_ok=True)
+    pixels = np.full((240, 320, 3), number % 256, dtype=np.uint8)
+    (x1, y1), (x2, y2) = bounds
+    pixels[max(240 - y2, 0) : 240 - y1, max(x1, 0) : x2] = [255, 0, 0]
+    Image.fromarray(pixels).convert(mode).save(folder / f"{number}.png")
+    (folder / f"{number}.json").write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_candle_loader_reads_pairs_by_ascending_id(tmp_path, nested, mode):
+    for number in (100, 9, 20):
+        write_pair(tmp_path, number, nested=nested, mode=mode)
+    (tmp_path / "notes.json").write_text("not a label file")
+    candle = load_candle(tmp_path)
+    assert candle.ids.tolist() == [9, 20, 100]
+    assert candle.images.shape == (3, 240, 320, 3)
+    assert candle.images[:, 0, 319, 0].tolist() == [9, 20, 100]
+    assert candle.target.tolist() == [[4, 3, 2, 3, 12, 0]] * 3
+    assert candle.factor_sizes == (5, 5, 3, 6, 16, 3)
+
+
+@pytest.mark.parametrize("image_shape", [None, (120, 160), (64, 64)])
+def test_candle_boxes_hold_the_object(tmp_path, image_shape):
+    write_pair(tmp_path, 1)
+    write_pair(tmp_path, 2, bounds=((-30, -10), (40, 100)))
+    candle = load_candle(tmp_path, image_shape=image_shape)
+    for image, ((top, left, bottom, right),) in zip(candle.images, candle.boxes):
+        red = (image[..., 0] > 200) & (image[..., 1] < 60)
+        assert red[top:bottom, left:right].mean() > 0.75
+        assert red.sum() == red[top:bottom, left:right].sum()
+    if image_shape is None:
+        assert candle.boxes[:, 0].tolist() == [[160, 10, 220, 50], [140, 0, 240, 40]]
+
+
+def test_candle_loader_selects_before_it_reads(tmp_path):
+    for number in range(6):
+        write_pair(tmp_path, number, size=[1.5, 2, 2.5][number % 3])
+    (tmp_path / "0.png").write_bytes(b"broken, but not asked for")
+    part = load_candle(tmp_path, factors={"size": [1, 2]})
+    assert part.ids.tolist() == [1, 2, 4, 5]
+    drawn = load_candle(tmp_path, 2, factors={"size": [1, 2]}, shuffle=True, random_state=0)
+    assert set(drawn.ids) < {1, 2, 4, 5}
+    X, y = load_candle(tmp_path, factors={"size": 2}, return_X_y=True)
+    assert X.shape == (2, 240, 320, 3)
+    assert y[:, 2].tolist() == [2, 2]
+    with pytest.raises(ValueError, match="selects no row"):
+        load_candle(tmp_path, factors={"color": 0})
+    with pytest.raises(ValueError, match="which has 4"):
+        load_candle(tmp_path, 5, factors={"size": [1, 2]})
+
+
+@pytest.mark.parametrize("suffix", [".png", ".json"])
+def test_candle_loader_names_the_missing_half(tmp_path, suffix):
+    write_pair(tmp_path, 7)
+    (tmp_path / f"7{suffix}").unlink()
+    with pytest.raises(FileNotFoundError, match=f"7{suffix} is missing"):
+        load_candle(tmp_path)
+
+
+def test_candle_loader_names_the_corrupt_file(tmp_path):
+    write_pair(tmp_path, 7)
+    image = (tmp_path / "7.png").read_bytes()
+    (tmp_path / "7.png").write_bytes(image[: len(image) // 2])
+    with pytest.raises(ValueError, match=r"7\.png cannot be read"):
+        load_candle(tmp_path)
+    write_pair(tmp_path, 7)
+    (tmp_path / "7.json").write_text('{"scene": ')
+    with pytest.raises(ValueError, match=r"7\.json is no CANDLE label file"):
+        load_candle(tmp_path)
+    (tmp_path / "7.json").write_text('{"scene": "beach", "lights": "left", "objects": {}}')
+    with pytest.raises(ValueError, match=r"7\.json is no CANDLE label file"):
+        load_candle(tmp_path)
+
+
+def test_candle_loader_refuses_what_it_does_not_know(tmp_path):
+    with pytest.raises(FileNotFoundError, match="holds no"):
+        load_candle(tmp_path)
+    with pytest.raises(FileNotFoundError, match="is none"):
+        load_candle(tmp_path / "nowhere")
+    write_pair(tmp_path, 7, color="green")
+    with pytest.raises(ValueError, match=r"7\.json has color 'green', which is none of red, blue"):
+        load_candle(tmp_path)
+    with pytest.raises(ValueError, match="image_shape must be two positive integers"):
+        load_candle(tmp_path, image_shape=(0, 5))
+    write_pair(tmp_path, 7)
+    write_pair(tmp_path, 7, nested=True)
+    with pytest.raises(ValueError, match=r"Image 7 is in .* twice"):
+        load_candle(tmp_path)
