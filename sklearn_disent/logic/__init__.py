@@ -17,27 +17,26 @@ finite tables that is evaluated both ways, by `truth` and by `quantity`::
 Examples
 --------
 A code ``m`` of two binary factors, and two ways to call it modular. First, codes agree where
-their factor agrees ("0/inf" on the factors Y makes the condition of the implication sharp):
+their factor agrees ("0/inf" on the factors makes the condition of the implication sharp):
 
 >>> from sklearn_disent.logic import (
-...     And, Equal, Exists, FiniteSet, Forall, Function, Semantics, functions)
+...     And, Equal, Exists, FiniteSet, Forall, Function, Semantics, Variable, functions)
 >>> B = FiniteSet([0, 1], "B")
 >>> Y = B * B
+>>> y, v = Variable("y", Y), Variable("v", Y)
 >>> m = Function("m", Y, [(1, 2), (3, 4), (5, 6), (7, 8)])
 >>> modular = And(*(
-...     Forall(Y, lambda y, v: Equal(y[i], v[i], on="Y") >> (m(y)[i] == m(v)[i]))
-...     for i in range(2)))
+...     Forall((y, v), Equal(y[i], v[i], on="Y") >> (m(y)[i] == m(v)[i])) for i in range(2)))
 >>> modular.truth()
 False
 >>> modular.quantity(Semantics(premetrics={"Y": "0/inf"}))  # the diameters, 2 + 4
 6.0
 
 Second, ``m`` is a product of functions of one factor each. Its quantity is the distance to the
-best product function, which `Predicate.quantity` finds over a finite set of candidates:
+best product function, here over a finite set of candidates:
 
->>> F = functions(B, FiniteSet(range(1, 9), "Z"), name="F")
->>> product = And(*(
-...     Exists(F, lambda f: Forall(Y, lambda y: m(y)[i] == f(y[i]))) for i in range(2)))
+>>> f = Variable("f", functions(B, FiniteSet(range(1, 9)), name="F"))
+>>> product = And(*(Exists(f, Forall(y, m(y)[i] == f(y[i]))) for i in range(2)))
 >>> product
 (∃ f ∈ F. ∀ y ∈ B×B. m(y)[0] = f(y[0])) ∧ (∃ f ∈ F. ∀ y ∈ B×B. m(y)[1] = f(y[1]))
 >>> product.truth(), product.quantity()  # the radii, 1 + 2
@@ -45,7 +44,8 @@ best product function, which `Predicate.quantity` finds over a finite set of can
 >>> product.quantity(Semantics("squared_euclidean", forall="mean"))  # the variances, 1 + 4
 5.0
 
-Informative means injective, or with a left inverse. The two are one property with two quantities:
+Informative means injective, or with a left inverse: one property, two quantities. Variables may
+also be the parameters of a function, here of ``y`` and ``v``:
 
 >>> Y = FiniteSet([0.0, 0.5, 1.0], "Y")
 >>> m = Function("m", Y, lambda y: 0.01 * y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -36,6 +36,12 @@ class _Operation:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # What stands in a table is kept by its name: most are closures, which do not pickle.
+        if _TABLES[type(self)].get(self.name) is self:
+            return _named, (type(self), self.name)
+        return super().__reduce_ex__(protocol)
 
     def _pair(self, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array, Array]:
         a, b = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
@@ -86,17 +92,20 @@ class Premetric(_Operation):
 def _norm(square: bool) -> Callable[[Array, Array], Array]:
     def distance(a: Array, b: Array) -> Array:
         try:
-            a, b = a.astype(float), b.astype(float)
+            a, b = a.astype(float, copy=False), b.astype(float, copy=False)
         except (TypeError, ValueError):
             raise ValueError(
                 f"The Euclidean premetrics need numbers, got values such as {a.ravel()[0]!r}. "
                 "Choose '0/1' for labels, or a Premetric of your own."
             ) from None
-        total = np.sum((a - b) ** 2, axis=-1)
-        # The largest component alone bounds the norm where its square underflows.
-        floor = _TINY if square else np.abs(a - b).max(axis=-1, initial=0.0)
-        differ = (a != b).any(axis=-1)
-        return np.where(differ, np.maximum(total if square else np.sqrt(total), floor), 0.0)
+        gap = a - b
+        out = np.einsum("...i,...i->...", gap, gap)
+        out = np.asarray(out if square else np.sqrt(out))
+        # Where squares underflow, the largest component alone bounds the norm.
+        lost = out == 0
+        size = np.abs(gap[lost]).max(axis=-1, initial=0.0)
+        out[lost] = np.where(size > 0, _TINY, 0.0) if square else size
+        return out
 
     return distance
 
@@ -337,9 +346,24 @@ AGGREGATORS: Mapping[str, Aggregator] = _table(
 )
 
 
-def _choose(kind: type, table: Mapping[str, Any], choice: Any, parameter: str) -> Any:
+_TABLES: Mapping[type, Mapping[str, Any]] = {
+    Premetric: PREMETRICS,
+    Conjunction: CONJUNCTIONS,
+    Disjunction: DISJUNCTIONS,
+    Implication: IMPLICATIONS,
+    Negation: NEGATIONS,
+    Aggregator: AGGREGATORS,
+}
+
+
+def _named(kind: type, name: str) -> Any:
+    return _TABLES[kind][name]
+
+
+def _choose(kind: type, choice: Any, parameter: str) -> Any:
     if isinstance(choice, kind):
         return choice
+    table = _TABLES[kind]
     if isinstance(choice, str) and choice in table:
         return table[choice]
     names = sorted(table) + ["residual"] * (kind is Implication)
@@ -395,24 +419,16 @@ class Semantics:
     aggregators: Mapping[str, Aggregator | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        tables = {
-            "premetric": (Premetric, PREMETRICS),
-            "conjunction": (Conjunction, CONJUNCTIONS),
-            "disjunction": (Disjunction, DISJUNCTIONS),
-            "implication": (Implication, IMPLICATIONS),
-            "negation": (Negation, NEGATIONS),
-            "forall": (Aggregator, AGGREGATORS),
-        }
-        for name, (kind, table) in tables.items():
+        kinds = (Premetric, Conjunction, Disjunction, Implication, Negation, Aggregator)
+        for item, kind in zip(fields(self), kinds):
+            choice = getattr(self, item.name)
             # "residual" waits for `implies`: it follows the conjunction through `replace`.
-            if (choice := getattr(self, name)) != "residual" or name != "implication":
-                object.__setattr__(self, name, _choose(kind, table, choice, name))
-        for name, key in (("premetrics", "premetric"), ("aggregators", "forall")):
-            chosen = {
-                label: _choose(*tables[key], choice, f"{name}[{label!r}]")
-                for label, choice in getattr(self, name).items()
-            }
-            object.__setattr__(self, name, MappingProxyType(chosen))
+            if kind is not Implication or choice != "residual":
+                object.__setattr__(self, item.name, _choose(kind, choice, item.name))
+        for name, kind in (("premetrics", Premetric), ("aggregators", Aggregator)):
+            given = getattr(self, name).items()
+            chosen = {key: _choose(kind, choice, f"{name}[{key!r}]") for key, choice in given}
+            object.__setattr__(self, name, chosen)
 
     @property
     def implies(self) -> Implication:

@@ -17,18 +17,24 @@ if TYPE_CHECKING:
 _MAX_CELLS = 2**26  # 512 MB of float64
 
 
+def _as_array(values: Any) -> Array:
+    """Return an array, never turning numbers among strings into strings."""
+    array = np.asarray(values)
+    if array.dtype.kind in "US" and array.ndim and array is not values:
+        mixed = np.array(values, dtype=object)
+        array = array if all(isinstance(x, str) for x in mixed.flat) else mixed
+    return array
+
+
 def _as_values(values: Any, what: str) -> Array:
-    """Return an array whose first axis runs over elements, never turning numbers into strings."""
+    """Return an array whose first axis runs over elements."""
     values = values if isinstance(values, np.ndarray) else list(values)
     try:
-        array = np.asarray(values)
+        array = _as_array(values)
     except ValueError:
         raise ValueError(f"{what} must have elements of one shape, got {values!r}.") from None
     if array.ndim == 0:
         raise ValueError(f"{what} must be a sequence of elements, got {values!r}.")
-    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        mixed = np.array(values, dtype=object)
-        array = array if all(isinstance(x, str) for x in mixed.flat) else mixed
     finite = (
         all(x == x for x in array.flat)
         if array.dtype == object
@@ -40,7 +46,9 @@ def _as_values(values: Any, what: str) -> Array:
 
 
 def _key(value: Any) -> tuple:
-    return tuple(np.ravel(np.asarray(value)).tolist())
+    if not isinstance(value, (np.ndarray, np.generic)):
+        value = np.array(value, dtype=object)  # ("a", 1) would become two strings
+    return tuple(value.ravel().tolist())
 
 
 def _guard(shape: tuple[int, ...]) -> None:
@@ -354,7 +362,7 @@ class _Apply(Term):
 
 
 def _as_term(value: Any) -> Term:
-    return value if isinstance(value, Term) else _Constant(np.asarray(value))
+    return value if isinstance(value, Term) else _Constant(_as_array(value))
 
 
 def _tuple(arguments: tuple) -> Term:
