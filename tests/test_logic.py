@@ -416,6 +416,16 @@ def test_premetric_of_user_need_not_be_symmetric():
     assert Forall(S, lambda x: x == 1).quantity(Semantics(late, forall="sum")) == 1 + 6
 
 
+def test_semantics_takes_plain_functions():
+    S = FiniteSet([0, 1, 3])
+    half = Semantics(lambda a, b: abs(a - b) / 2, forall=np.sum)
+    assert Forall(S, lambda x: x == 1).quantity(half) == 1.5
+    with pytest.raises(ValueError, match=r"median.*0 exactly when all values are 0"):
+        Semantics(forall=np.median)
+    with pytest.raises(ValueError, match="forall must be one of"):
+        Semantics(forall=CONJUNCTIONS["max"])
+
+
 def test_premetric_that_is_not_strict_is_refused():
     parity = Premetric("parity", lambda a, b: (a - b) % 2)
     parity.check([0, 1])
@@ -752,7 +762,7 @@ def test_shape_errors_name_the_formula():
 
 
 def test_semantics_errors_list_the_choices():
-    with pytest.raises(ValueError, match=r"conjunction must be a Conjunction or one of \['log"):
+    with pytest.raises(ValueError, match=r"conjunction must be one of \['log"):
         Semantics(conjunction="plus")
     with pytest.raises(ValueError, match="residual"):
         Semantics(implication="minus")

@@ -58,6 +58,18 @@ also be the parameters of a function, here of ``y`` and ``v``:
 >>> invertible.truth(), invertible.quantity()
 (True, 0.0)
 
+Notes
+-----
+Departures from the paper, and gaps in it:
+
+- Quantity 0 implies truth only if what is negated or stands before an arrow is itself 0 when
+  true; Theorem 1 is stated without this. `Predicate.guarantee` checks it.
+- The mean square distance over all ordered pairs is twice the variance (Example 8 has once).
+- A "mean_square" inside a "mean_square" squares twice. For the variances of equation 17 take
+  "mean" with "squared_euclidean", or one `Forall` over several variables.
+- The infimum is over a finite set of candidates.
+- No operation of the tables underflows to 0: floating point keeps false apart from true.
+
 References
 ----------
 Y. Zhang and M. Sugiyama. Enriching Disentanglement: From Logical Definitions to Quantitative

@@ -39,7 +39,7 @@ class _Operation:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         # What stands in a table is kept by its name: most are closures, which do not pickle.
-        if _TABLES[type(self)].get(self.name) is self:
+        if _TABLES.get(type(self), {}).get(self.name) is self:
             return _named, (type(self), self.name)
         return super().__reduce_ex__(protocol)
 
@@ -366,15 +366,20 @@ def _choose(kind: type, choice: Any, parameter: str) -> Any:
     table = _TABLES[kind]
     if isinstance(choice, str) and choice in table:
         return table[choice]
+    if callable(choice) and not isinstance(choice, _Operation):
+        return kind(getattr(choice, "__name__", "callable"), choice)
     names = sorted(table) + ["residual"] * (kind is Implication)
-    raise ValueError(f"{parameter} must be a {kind.__name__} or one of {names}, got {choice!r}.")
+    raise ValueError(
+        f"{parameter} must be one of {names}, {kind.__name__}(...) or a function, got {choice!r}."
+    )
 
 
 @dataclass(frozen=True)
 class Semantics:
     """The choices that turn a predicate into a quantity; the defaults are the paper's Table 1.
 
-    Every choice is a name from the table of its kind, or an object of that kind.
+    Every choice is a name from the table of its kind, an object of that kind, or a function to
+    make one of, such as ``Semantics(premetric=lambda a, b: abs(a - b) / 2)``.
 
     Parameters
     ----------
