@@ -319,6 +319,14 @@ def test_operation_is_stable_at_extremes(name):
         assert (values <= np.minimum.outer(extremes, extremes)).all()
 
 
+@every("name", CONJUNCTIONS)
+def test_implication_is_positive_at_the_least_excess(name):
+    a = np.array([0.0, 1e-300, 1e-20, 1.0, 1e3, 1e200])
+    b = np.nextafter(a, np.inf)
+    assert (CONJUNCTIONS[name].implication(a, b) > 0).all()
+    assert (CONJUNCTIONS[name].implication(b, a) == 0).all()
+
+
 def test_log_sum_exp_small_and_large_values():
     op = CONJUNCTIONS["log_sum_exp"]
     assert_allclose(op(1e-20, 1e-20), 2e-20)
