@@ -39,7 +39,12 @@ class Information(NamedTuple):
     """(n_codes,), of the binned codes."""
 
 
-def information_of(
+def information_of(factors: ArrayLike, codes: ArrayLike, **options: Any) -> Information:
+    """Validate, then compute the information matrix: the first line of a metric."""
+    return checked_information(factors, codes, **options)[1]
+
+
+def checked_information(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
@@ -50,8 +55,8 @@ def information_of(
     sample_weight: ArrayLike | None = None,
     nan_policy: str = "raise",
     random_state: int | RandomState | None = None,
-) -> Information:
-    """Validate, then compute the information matrix: the first line of a metric."""
+) -> tuple[Checked, Information]:
+    """As `information_of`, for metrics that also look at the codes themselves."""
     checked = check_data(
         factors,
         codes,
@@ -61,13 +66,14 @@ def information_of(
     )
     if not live_codes(checked.codes, warn=False).any():
         warn_degenerate("All codes are constant: they hold no information about any factor.")
-    return information_matrix(
+    info = information_matrix(
         checked,
         n_bins=n_bins,
         strategy=strategy,
         bias_correction=bias_correction,
         random_state=random_state,
     )
+    return checked, info
 
 
 def information_matrix(
