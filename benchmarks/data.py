@@ -11,7 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from sklearn_disent.datasets import make_dsprites
+from sklearn_disent.datasets import make_dsprites, make_shapes3d
 
 
 def report(name: str, n_images: int, seconds: float, wanted: float) -> None:
@@ -38,11 +38,25 @@ def time_dsprites(fraction: float) -> None:
         report(name, len(indices), time.perf_counter() - start, 5_000)
 
 
+def time_shapes3d(fraction: float) -> None:
+    one_of_each = {"floor_hue": 0, "wall_hue": 0, "object_hue": 0}
+    start = time.perf_counter()
+    geometries = make_shapes3d(factors=one_of_each, cache=False)
+    seconds = time.perf_counter() - start
+    report("3D Shapes look-alike, casting geometries", len(geometries.images), seconds, 10)
+    indices = np.random.RandomState(0).randint(480_000, size=int(50_000 * fraction))
+    start = time.perf_counter()
+    make_shapes3d(indices=indices, cache=False)
+    seconds = time.perf_counter() - start
+    report("3D Shapes look-alike, random indices", len(indices), seconds, 8_000)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the images")
     fraction = 0.1 if parser.parse_args().quick else 1.0
     time_dsprites(fraction)
+    time_shapes3d(fraction)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -145,6 +148,13 @@ def import_extra(module: str, package: str, why: str) -> ModuleType:
         raise ImportError(
             f"{package} is needed {why}. Install it with `pip install sklearn-disent[data]`."
         ) from error
+
+
+def data_folder(data_home: str | PathLike[str] | None) -> Path:
+    """Folder of this package's files below scikit-learn's data folder; it need not exist yet."""
+    if data_home is None:
+        data_home = os.environ.get("SCIKIT_LEARN_DATA", Path.home() / "scikit_learn_data")
+    return Path(data_home).expanduser() / "sklearn_disent"
 
 
 def check_indices(indices: ArrayLike, n_total: int) -> NDArray[np.int64]:
