@@ -11,7 +11,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from sklearn_disent.datasets import make_dsprites, make_shapes3d
+from sklearn_disent.datasets import (
+    make_candle_like,
+    make_dsprites,
+    make_shapes3d,
+    make_transformed_digits,
+)
 
 
 def report(name: str, n_images: int, seconds: float, wanted: float) -> None:
@@ -51,12 +56,23 @@ def time_shapes3d(fraction: float) -> None:
     report("3D Shapes look-alike, random indices", len(indices), seconds, 8_000)
 
 
+def time_others(fraction: float) -> None:
+    start, n_images = time.perf_counter(), int(20_000 * fraction)
+    make_transformed_digits(n_images, random_state=0)
+    report("Moved digits, random draw", n_images, time.perf_counter() - start, 5_000)
+    make_candle_like(2_000, random_state=0)
+    start = time.perf_counter()
+    make_candle_like(n_images, random_state=1)
+    report("CANDLE-like, after casting", n_images, time.perf_counter() - start, 2_000)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the images")
     fraction = 0.1 if parser.parse_args().quick else 1.0
     time_dsprites(fraction)
     time_shapes3d(fraction)
+    time_others(fraction)
 
 
 if __name__ == "__main__":

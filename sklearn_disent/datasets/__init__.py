@@ -2,6 +2,7 @@
 
 from ._candle import load_candle, load_candle_design
 from ._candle_like import make_candle_like
+from ._digits import make_transformed_digits
 from ._dsprites import make_dsprites
 from ._shapes3d import make_shapes3d
 from ._synthetic import make_dependent_factors, make_logical_codes
@@ -10,6 +11,7 @@ __all__ = [
     "make_dsprites",
     "make_shapes3d",
     "make_candle_like",
+    "make_transformed_digits",
     "make_dependent_factors",
     "make_logical_codes",
     "load_candle",
