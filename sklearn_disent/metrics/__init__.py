@@ -1,6 +1,10 @@
 """Disentanglement metrics: ``metric(factors, codes)`` returns a float. No torch here."""
 
-from ._information import mig_score
+from ._infomec import infoc_score, infoe_score, infom_score
+from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
+from ._med import med_completeness_score, med_disentanglement_score
+from ._minimality import minimality_score, sufficiency_score
+from ._posterior import jemmig_score, rmig_score
 from ._relevance import relevance_matrix
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
 from ._validation import check_factors_codes
@@ -11,6 +15,22 @@ __all__ = [
     "relevance_matrix",
     # _information
     "mig_score",
+    "mig_sup_score",
+    "dcimig_score",
+    "modularity_score",
+    # _posterior
+    "rmig_score",
+    "jemmig_score",
+    # _minimality
+    "minimality_score",
+    "sufficiency_score",
+    # _infomec
+    "infom_score",
+    "infoc_score",
+    "infoe_score",
+    # _med
+    "med_disentanglement_score",
+    "med_completeness_score",
     # _predictive
     # _interventional
     # _logical

@@ -133,14 +133,21 @@ def bin_codes(
     for j, code in enumerate(codes.T):
         if n_bins is None:
             binned[:, j] = np.unique(code, return_inverse=True)[1]
-        elif strategy == "uniform":
-            edges = np.linspace(code.min(), code.max(), n_bins + 1)[1:-1]
-            # A constant code has all edges on itself and lands in the last bin, alone.
-            binned[:, j] = np.searchsorted(edges, code, side="right")
         else:
-            edges = _quantiles(code, n_bins, sample_weight)
-            binned[:, j] = np.searchsorted(edges, code, side="left")
+            edges = inner_edges(code, n_bins, strategy, sample_weight)
+            # A constant code has all edges on itself and lands in one bin, alone.
+            side = "right" if strategy == "uniform" else "left"
+            binned[:, j] = np.searchsorted(edges, code, side=side)
     return binned
+
+
+def inner_edges(
+    code: NDArray[np.float64], n_bins: int, strategy: str, weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Edges between the bins of a code, without its ends."""
+    if strategy == "uniform":
+        return np.linspace(code.min(), code.max(), n_bins + 1)[1:-1]
+    return _quantiles(code, n_bins, weight)
 
 
 def _quantiles(
@@ -162,19 +169,20 @@ def _information(
     n_cells = binned.max(axis=0) + 1
     # Contiguous columns halve the time of the counting below.
     factors, binned = np.asfortranarray(factors), np.asfortranarray(binned)
-    h_factors = np.array([_entropy(np.bincount(y, weight), miller_madow) for y in factors.T])
-    h_codes = np.array([_entropy(np.bincount(z, weight), miller_madow) for z in binned.T])
+    h_factors = np.array([entropy_of(np.bincount(y, weight), miller_madow) for y in factors.T])
+    h_codes = np.array([entropy_of(np.bincount(z, weight), miller_madow) for z in binned.T])
     mutual_info = np.empty((len(n_classes), n_codes))
     for k, y in enumerate(factors.T):
         for j, z in enumerate(binned.T):
             cells = np.bincount(y * n_cells[j] + z, weight)
-            mutual_info[k, j] = h_factors[k] + h_codes[j] - _entropy(cells, miller_madow)
+            mutual_info[k, j] = h_factors[k] + h_codes[j] - entropy_of(cells, miller_madow)
     # Rounding, and the correction's own error, may leave the range that information has.
     np.clip(mutual_info, 0.0, np.minimum.outer(h_factors, h_codes), out=mutual_info)
     return Information(mutual_info, h_factors, h_codes)
 
 
-def _entropy(counts: NDArray, miller_madow: bool) -> float:
+def entropy_of(counts: NDArray, miller_madow: bool = False) -> float:
+    """Entropy of a table of counts, in nats."""
     counts = counts[counts > 0]
     # One cell has entropy 0 exactly; log n - log n would do, a weighted sum might not.
     if len(counts) == 1:

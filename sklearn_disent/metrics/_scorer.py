@@ -8,7 +8,11 @@ from sklearn.metrics import make_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from ._information import mig_score
+from ._infomec import infoc_score, infoe_score, infom_score
+from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
+from ._med import med_completeness_score, med_disentanglement_score
+from ._minimality import minimality_score, sufficiency_score
+from ._posterior import jemmig_score, rmig_score
 
 __all__ = ["get_scorer", "get_scorer_names", "multimetric_scorer"]
 
@@ -17,6 +21,22 @@ __all__ = ["get_scorer", "get_scorer_names", "multimetric_scorer"]
 _SUPERVISED: tuple[Callable[..., Any], ...] = (
     # _information
     mig_score,
+    mig_sup_score,
+    dcimig_score,
+    modularity_score,
+    # _posterior
+    rmig_score,
+    jemmig_score,
+    # _minimality
+    minimality_score,
+    sufficiency_score,
+    # _infomec
+    infom_score,
+    infoc_score,
+    infoe_score,
+    # _med
+    med_disentanglement_score,
+    med_completeness_score,
     # _predictive
     # _interventional
     # _logical

@@ -52,10 +52,41 @@ class Metric:
         return self.function(*arguments, **{**self.options, **options})
 
 
+# Neighbours are samples: a copy is a neighbour at distance zero, and weights mean nothing.
+NEIGHBOURS = frozenset({"duplicated_rows_change_nothing", "weights_equal_repetition"})
+KNN = {"random_state": 0, "min_range": 0.0}
+# Ties of the grid are parted by noise, which follows the order of rows and codes.
+KNN_TOLERANCE = {"tolerance": 1e-2, "perfect_tolerance": 0.02}
+# Standard deviations do not follow the scale of the codes by themselves.
+UNCERTAIN = frozenset({"common_scale_is_irrelevant", "scale_of_each_code_is_irrelevant"})
+
 # One line per metric.
 METRICS = [
     # _information
     Metric(mig_score),
+    # Without the activity rule, which compares the scales of codes.
+    Metric(metrics.mig_sup_score, {"min_variance": 0.0}),
+    Metric(metrics.dcimig_score),
+    # Chance information of noise is unequal, as the numbers of classes are.
+    Metric(metrics.modularity_score, noise=0.7),
+    # _posterior
+    Metric(metrics.rmig_score),
+    Metric(metrics.rmig_score, {"codes_std": 1e-9}, exempt=UNCERTAIN),
+    # Noise still has less than the largest joint entropy.
+    Metric(metrics.jemmig_score, noise=0.2),
+    # _minimality
+    Metric(metrics.minimality_score),
+    Metric(metrics.sufficiency_score),
+    # _infomec; shares of next to no information mean nothing, hence no floor for noise.
+    Metric(metrics.infom_score, {"method": "binned", "min_range": 0.0}, noise=0.3),
+    Metric(metrics.infoc_score, {"method": "binned", "min_range": 0.0}, noise=0.1),
+    Metric(metrics.infom_score, KNN, exempt=NEIGHBOURS, noise=None, **KNN_TOLERANCE),
+    Metric(metrics.infoc_score, KNN, exempt=NEIGHBOURS, noise=None, **KNN_TOLERANCE),
+    # Where classes are separable, the solver stops somewhere on the way to infinity.
+    Metric(metrics.infoe_score, tolerance=2e-3, perfect_tolerance=1e-3, max_examples=4),
+    # _med
+    Metric(metrics.med_disentanglement_score),
+    Metric(metrics.med_completeness_score),
     # _predictive
     # _interventional
     # _unsupervised
