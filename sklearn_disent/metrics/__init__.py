@@ -2,11 +2,20 @@
 
 from ._infomec import infoc_score, infoe_score, infom_score
 from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
+from ._interventional import beta_vae_score, factor_vae_score, r_factor_vae_score
 from ._med import med_completeness_score, med_disentanglement_score
 from ._minimality import minimality_score, sufficiency_score
 from ._posterior import jemmig_score, rmig_score
 from ._relevance import relevance_matrix
+from ._robustness import irs_score, unconfoundedness_score
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
+from ._unsupervised import (
+    code_mutual_info_error,
+    factorised_support_distance,
+    gaussian_total_correlation_error,
+    gaussian_wasserstein_correlation_error,
+    udr_score,
+)
 from ._validation import check_factors_codes
 
 __all__ = [
@@ -33,8 +42,19 @@ __all__ = [
     "med_completeness_score",
     # _predictive
     # _interventional
+    "beta_vae_score",
+    "factor_vae_score",
+    "r_factor_vae_score",
+    # _robustness
+    "irs_score",
+    "unconfoundedness_score",
     # _logical
     # _unsupervised
+    "gaussian_total_correlation_error",
+    "gaussian_wasserstein_correlation_error",
+    "code_mutual_info_error",
+    "factorised_support_distance",
+    "udr_score",
     # _report
     # _scorer
     "get_scorer",

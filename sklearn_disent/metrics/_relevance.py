@@ -11,6 +11,7 @@ from scipy.special import xlogy
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from ._robustness import robustness_of
 from ._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_degenerate
 
 __all__ = ["relevance_matrix"]
@@ -232,6 +233,7 @@ def correlation_matrix(checked: Checked) -> NDArray[np.float64]:
 _KINDS: dict[str, Callable[..., NDArray]] = {
     "mutual_info": _mutual_info,
     "correlation": _correlation,
+    "robustness": robustness_of,
 }
 
 
@@ -253,10 +255,13 @@ def relevance_matrix(
         - "mutual_info": mutual information of factor and binned code, in nats.
         - "correlation": absolute Pearson correlation; continuous factors are welcome, classes
           count by their value, strings by their sorted rank.
+        - "robustness": how still the code stays while the factor does, as in :func:`irs_score`,
+          from 0 to 1.
     **options
         Passed to the computation. "mutual_info" takes `n_bins`, `strategy`, `factor_bins`,
         `bias_correction`, `sample_weight`, `nan_policy` and `random_state`, as
-        :func:`mig_score` does; "correlation" takes `sample_weight` and `nan_policy`.
+        :func:`mig_score` does; "correlation" takes `sample_weight` and `nan_policy`;
+        "robustness" takes `q`, `factor_bins` and `nan_policy`, as :func:`irs_score` does.
 
     Returns
     -------

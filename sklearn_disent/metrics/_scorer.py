@@ -10,9 +10,17 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 
 from ._infomec import infoc_score, infoe_score, infom_score
 from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
+from ._interventional import beta_vae_score, factor_vae_score, r_factor_vae_score
 from ._med import med_completeness_score, med_disentanglement_score
 from ._minimality import minimality_score, sufficiency_score
 from ._posterior import jemmig_score, rmig_score
+from ._robustness import irs_score, unconfoundedness_score
+from ._unsupervised import (
+    code_mutual_info_error,
+    factorised_support_distance,
+    gaussian_total_correlation_error,
+    gaussian_wasserstein_correlation_error,
+)
 
 __all__ = ["get_scorer", "get_scorer_names", "multimetric_scorer"]
 
@@ -39,12 +47,22 @@ _SUPERVISED: tuple[Callable[..., Any], ...] = (
     med_completeness_score,
     # _predictive
     # _interventional
+    beta_vae_score,
+    factor_vae_score,
+    r_factor_vae_score,
+    # _robustness
+    irs_score,
+    unconfoundedness_score,
     # _logical
 )
 
 # f(codes): needs no labels.
 _UNSUPERVISED: tuple[Callable[..., Any], ...] = (
-    # _unsupervised
+    # _unsupervised; udr_score compares several models and scores no single one
+    gaussian_total_correlation_error,
+    gaussian_wasserstein_correlation_error,
+    code_mutual_info_error,
+    factorised_support_distance,
 )
 
 # f(estimator, X, y=None): needs the fitted estimator itself, its decoder or its posterior.

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from sklearn_disent import metrics
 from sklearn_disent.metrics import (
     dcimig_score,
     infoc_score,
@@ -34,6 +35,8 @@ class Golden(NamedTuple):
     n_eval: int | None = None
     """Votes of a stochastic metric, whose tolerance is 3 sqrt(p (1 - p) / n_eval)."""
     tolerance: float = 1e-9
+    except_for: frozenset[str] = frozenset()
+    """Cases in which the reference computes something else, the reason beside it."""
 
 
 POSTERIOR = "clarken[quantised,100bins(-4,4),std=.1]"
@@ -42,6 +45,10 @@ WIDE = {"codes_std": 0.1, "n_bins": 100, "code_range": (-4, 4)}
 
 def training(case):
     return case.factors[case.train], case.codes[case.train]
+
+
+SINGULAR = frozenset({"f1_complement", "f1_duplicate", "f1_redundancy", "toy51_a0.25_d0.50"})
+SINGULAR |= {"toy51_a0.25_d1.00", "toy51_a0.60_d0.25", "toy51_a1.00_d0.25"}
 
 
 # One line per metric and source.
@@ -219,8 +226,62 @@ GOLDEN = [
         tolerance=2e-9,
     ),
     # _predictive
-    # _interventional
-    # _unsupervised
+    # _interventional; below an absolute standard deviation of 0.05 the reference prunes all codes.
+    Golden(
+        "factor_vae.eval",
+        "dlib",
+        lambda c: metrics.factor_vae_score(c.factors, c.codes, random_state=0),
+        n_eval=1000,
+        except_for=frozenset({"f1_contraction"}),
+    ),
+    # The reference does not standardise, which blinds its classifier to codes of small scale.
+    Golden(
+        "beta_vae.eval",
+        "dlib",
+        lambda c: metrics.beta_vae_score(c.factors, c.codes, random_state=0),
+        n_eval=1000,
+        except_for=frozenset({"f1_contraction"}),
+    ),
+    # _robustness
+    Golden("irs", "ref[q=0.99,nobins]", lambda c: metrics.irs_score(c.factors, c.codes)),
+    Golden("irs", "dlib[q=.99,nobins]", lambda c: metrics.irs_score(c.factors, c.codes)),
+    Golden("irs", "ref[q=1,nobins]", lambda c: metrics.irs_score(c.factors, c.codes, q=1.0)),
+    Golden(
+        "uc", "ref[rho=1,top-rho]", lambda c: metrics.unconfoundedness_score(c.factors, c.codes)
+    ),
+    Golden(
+        "uc",
+        "ref[rho=2,top-rho]",
+        lambda c: metrics.unconfoundedness_score(c.factors, c.codes, rho=2),
+    ),
+    # _unsupervised; infinite where the covariance is singular: test_unsupervised.py.
+    Golden(
+        "unsupervised.gaussian_total_correlation",
+        "ref",
+        lambda c: metrics.gaussian_total_correlation_error(c.codes),
+        except_for=SINGULAR,
+    ),
+    # Singular covariances leave the reference the root of a rounding error.
+    Golden(
+        "unsupervised.gaussian_wasserstein_correlation",
+        "ref",
+        lambda c: metrics.gaussian_wasserstein_correlation_error(c.codes),
+        tolerance=3e-8,
+    ),
+    Golden(
+        "unsupervised.gaussian_wasserstein_correlation_norm",
+        "ref",
+        lambda c: metrics.gaussian_wasserstein_correlation_error(c.codes, normalize=True),
+        tolerance=3e-8,
+    ),
+    Golden(
+        "unsupervised.mutual_info_score", "ref", lambda c: metrics.code_mutual_info_error(c.codes)
+    ),
+    Golden(
+        "hfs_fos",
+        "ref[128]",
+        lambda c: metrics.factorised_support_distance(c.codes[c.train[:128]]),
+    ),
     # _logical
 ]
 
@@ -234,6 +295,8 @@ def test_reference_exists(golden, get_case):
 
 @pytest.mark.parametrize("golden", GOLDEN, ids=lambda g: f"{g.metric}-{g.source}")
 def test_metric_equals_reference(golden, case):
+    if case.name in golden.except_for:
+        pytest.skip("The reference computes something else here.")
     value = golden.compute(case)
     assert np.isfinite(value)
     expected = case.golden.get(golden.metric, {}).get(golden.source)
