@@ -4,6 +4,8 @@ from ._candle import load_candle, load_candle_design
 from ._candle_like import make_candle_like
 from ._digits import make_transformed_digits
 from ._dsprites import make_dsprites
+from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
+from ._fetch_photos import fetch_cars3d, fetch_smallnorb
 from ._shapes3d import make_shapes3d
 from ._synthetic import make_dependent_factors, make_logical_codes
 
@@ -14,6 +16,11 @@ __all__ = [
     "make_transformed_digits",
     "make_dependent_factors",
     "make_logical_codes",
+    "fetch_dsprites",
+    "fetch_shapes3d",
+    "fetch_mpi3d",
+    "fetch_cars3d",
+    "fetch_smallnorb",
     "load_candle",
     "load_candle_design",
 ]

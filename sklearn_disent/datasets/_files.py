@@ -1,0 +1,231 @@
+"""Array files: opened lazily where they can be, unpacked once where they cannot."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._base import import_extra
+
+BLOCK_BYTES = 1 << 24
+# A member of an archive that claims more than this is not one of ours.
+MAX_MEMBER_BYTES = 1 << 30
+
+
+def _read_npy_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
+        shape, fortran, dtype = read(stream)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{where} is no NumPy array ({error}). Fetch the file again.") from error
+    if dtype.hasobject:
+        raise ValueError(f"{where} holds pickled Python objects, which are never loaded.")
+    return shape, fortran, dtype
+
+
+def open_npz_array(path: Path, name: str) -> NDArray[Any]:
+    """One array of an npz file, as a memory map and without ever unpickling.
+
+    An uncompressed array is mapped where it is; a compressed one is first unpacked, once, to
+    ``<stem>.<name>.npy`` beside the file.
+    """
+    where = f"{name!r} in {path}"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            info = archive.getinfo(f"{name}.npy")
+            if info.compress_type == zipfile.ZIP_STORED:
+                return _map_stored(path, info, where)
+            unpacked = path.with_name(f"{path.stem}.{name}.npy")
+            if not unpacked.exists():
+                with archive.open(info) as stream:
+                    shape, fortran, dtype = _read_npy_header(stream, where)
+                    if fortran:
+                        raise ValueError(f"{where} is in Fortran order, which is not expected.")
+                    write_npy(unpacked, shape, dtype, _blocks(stream, shape, dtype, where))
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} is a damaged npz file ({error}). Fetch it again.") from error
+    except KeyError as error:
+        raise ValueError(f"{path} holds no array {name!r}. Fetch it again.") from error
+    return np.load(unpacked, mmap_mode="r", allow_pickle=False)
+
+
+def read_npz_array(path: Path, name: str) -> NDArray[Any]:
+    """One small array of an npz file, into memory and without ever unpickling."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return archive[name]
+    except KeyError as error:
+        raise ValueError(f"{path} holds no array {name!r}. Fetch it again.") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise ValueError(f"{path} is a damaged npz file ({error}). Fetch it again.") from error
+
+
+def _map_stored(path: Path, info: zipfile.ZipInfo, where: str) -> NDArray[Any]:
+    with path.open("rb") as stream:
+        # The local header repeats name and extra field, the latter of its own length.
+        stream.seek(info.header_offset + 26)
+        name_length, extra_length = struct.unpack("<HH", stream.read(4))
+        stream.seek(name_length + extra_length, 1)
+        shape, fortran, dtype = _read_npy_header(stream, where)
+        order = "F" if fortran else "C"
+        return np.memmap(path, dtype, "r", stream.tell(), shape, order)
+
+
+def _blocks(
+    stream: IO[bytes], shape: tuple[int, ...], dtype: np.dtype, where: str
+) -> Iterator[NDArray[Any]]:
+    """Read rows of a C-order array from a stream, some at a time."""
+    row_bytes = int(np.prod(shape[1:])) * dtype.itemsize
+    rows = max(1, BLOCK_BYTES // max(row_bytes, 1))
+    for start in range(0, shape[0], rows):
+        count = min(rows, shape[0] - start)
+        content = stream.read(count * row_bytes)
+        if len(content) < count * row_bytes:
+            raise ValueError(f"{where} ends after {start} of {shape[0]} rows. Fetch it again.")
+        yield np.frombuffer(content, dtype).reshape(count, *shape[1:])
+
+
+def write_npy(
+    path: Path, shape: tuple[int, ...], dtype: np.dtype, blocks: Iterable[NDArray[Any]]
+) -> None:
+    """Write an array to a file block by block; the file appears only when it is whole."""
+    needed = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    free = shutil.disk_usage(path.parent).free
+    if needed > free:
+        raise OSError(
+            f"Unpacking {path.name} takes {needed / 1e9:.1f} GB, but {path.parent} has "
+            f"{free / 1e9:.1f} GB left. Free some, or pass another data_home."
+        )
+    part = path.with_name(path.name + ".part")
+    try:
+        array = np.lib.format.open_memmap(part, "w+", np.dtype(dtype), shape)
+        start = 0
+        for block in blocks:
+            array[start : start + len(block)] = block
+            start += len(block)
+        array.flush()
+        del array
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def take_rows(array: Any, rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Rows of a memory map or an HDF5 dataset, in any order, reading no more than their span.
+
+    Rows are read in ascending order, in blocks of neighbours.
+    """
+    taken = np.empty((len(rows), *array.shape[1:]), dtype=array.dtype)
+    row_bytes = max(1, int(np.prod(array.shape[1:])) * array.dtype.itemsize)
+    span = max(1, BLOCK_BYTES // row_bytes)
+    order = np.argsort(rows, kind="stable")
+    block_of = rows[order] // span
+    for places in np.split(order, np.flatnonzero(np.diff(block_of)) + 1):
+        if len(places):
+            first, last = rows[places[0]], rows[places[-1]]
+            taken[places] = array[first : last + 1][rows[places] - first]
+    return taken
+
+
+def open_h5(path: Path, names: tuple[str, ...]) -> Any:
+    """An HDF5 file, opened for reading, that holds the named datasets."""
+    h5py = import_extra("h5py", "h5py", "to read HDF5 files")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise ValueError(f"{path} is a damaged HDF5 file ({error}). Fetch it again.") from error
+    for name in names:
+        if name not in file:
+            file.close()
+            raise ValueError(f"{path} holds no dataset {name!r}. Fetch it again.")
+    return file
+
+
+def unpack_h5(dataset: Any, unpacked: Path) -> NDArray[Any]:
+    """A memory map of an HDF5 dataset, which is unpacked once."""
+    if not unpacked.exists():
+        row_bytes = max(1, int(np.prod(dataset.shape[1:])) * dataset.dtype.itemsize)
+        rows = max(1, BLOCK_BYTES // row_bytes)
+        blocks = (dataset[start : start + rows] for start in range(0, len(dataset), rows))
+        write_npy(unpacked, dataset.shape, dataset.dtype, blocks)
+    return np.load(unpacked, mmap_mode="r", allow_pickle=False)
+
+
+_NORB_TYPES = {
+    0x1E3D4C55: "<u1",
+    0x1E3D4C54: "<i4",
+    0x1E3D4C56: "<i2",
+    0x1E3D4C51: "<f4",
+    0x1E3D4C53: "<f8",
+}
+
+
+def read_norb(path: Path) -> NDArray[Any]:
+    """An array in the binary format of NORB, gzipped."""
+    try:
+        with gzip.open(path) as stream:
+            content = stream.read()
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{path} is a damaged gzip file ({error}). Fetch it again.") from error
+    if len(content) < 20:
+        raise ValueError(f"{path} ends within its header. Fetch it again.")
+    magic, n_axes = struct.unpack_from("<Ii", content)
+    if magic not in _NORB_TYPES or not 1 <= n_axes <= 8:
+        raise ValueError(
+            f"{path} is no NORB file: it begins with {magic:#010x} and {n_axes} axes. "
+            "Fetch it again."
+        )
+    # The header has room for three sizes even when there are fewer axes.
+    sizes = struct.unpack_from(f"<{max(3, n_axes)}i", content, 8)
+    dtype, start = np.dtype(_NORB_TYPES[magic]), 8 + 4 * max(3, n_axes)
+    shape = sizes[:n_axes]
+    if min(shape) < 0 or len(content) - start != int(np.prod(shape)) * dtype.itemsize:
+        raise ValueError(
+            f"{path} announces an array of shape {shape} but holds {len(content) - start} bytes. "
+            "Fetch it again."
+        )
+    return np.frombuffer(content, dtype, offset=start).reshape(shape)
+
+
+def read_tar_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the wanted files of a tar archive, without unpacking it.
+
+    An archive with a member that would land outside a folder, or that is a link or a device, is
+    refused as a whole.
+    """
+    try:
+        with tarfile.open(path, "r:*") as archive:
+            for member in archive:
+                name = PurePosixPath(member.name)
+                if name.is_absolute() or ".." in name.parts or "\\" in member.name:
+                    raise ValueError(
+                        f"{path} is refused: its member {member.name!r} leads outside."
+                    )
+                if not (member.isfile() or member.isdir()):
+                    raise ValueError(
+                        f"{path} is refused: its member {member.name!r} is a link or a device."
+                    )
+                if member.isfile() and wanted(str(name)):
+                    if member.size > MAX_MEMBER_BYTES:
+                        raise ValueError(
+                            f"{path} is refused: its member {member.name!r} has "
+                            f"{member.size} bytes."
+                        )
+                    yield str(name), archive.extractfile(member).read()
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"{path} is a damaged archive ({error}). Fetch it again.") from error

@@ -1,0 +1,541 @@
+"""Loaders of real files, on small files of the same formats from a local web site."""
+
+import gzip
+import io
+import os
+import pickle
+import struct
+import sys
+import tarfile
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.io import savemat
+from sklearn.utils._param_validation import InvalidParameterError
+
+from sklearn_disent.datasets import (
+    fetch_cars3d,
+    fetch_dsprites,
+    fetch_mpi3d,
+    fetch_shapes3d,
+    fetch_smallnorb,
+    make_dsprites,
+)
+from sklearn_disent.datasets._base import FactorGrid
+from sklearn_disent.datasets._files import open_npz_array, read_tar_members, take_rows
+
+QUIET = {"progress": False, "delay": 0.0, "n_retries": 1}
+
+
+def small_grid(**sizes):
+    return FactorGrid({name: np.arange(size) for name, size in sizes.items()})
+
+
+def npz_bytes(compressed=True, **arrays):
+    stream = io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(stream, **arrays)
+    return stream.getvalue()
+
+
+class Bomb:
+    """Makes a folder if it is ever unpickled."""
+
+    def __init__(self, crater):
+        self.crater = str(crater)
+
+    def __reduce__(self):
+        return os.mkdir, (self.crater,)
+
+
+# dSprites
+
+DSPRITES = small_grid(shape=3, scale=2, orientation=3, posX=4, posY=4)
+
+
+@pytest.fixture
+def dsprites(site, replace_in, tmp_path):
+    """Publish a small file in the format of dSprites; returns its images."""
+
+    def publish(compressed=True, images=None, classes=None):
+        if images is None:
+            images = make_dsprites(len(DSPRITES), random_state=0).images
+        if classes is None:
+            classes = DSPRITES.to_classes(np.arange(len(DSPRITES)))
+            classes = np.insert(classes, 0, 0, axis=1)
+        content = npz_bytes(
+            compressed,
+            imgs=images,
+            latents_classes=classes,
+            latents_values=classes.astype(float),
+            metadata=np.array({"bomb": Bomb(tmp_path / "crater")}, dtype=object),
+        )
+        remote = site.publish("dsprites.npz", content)
+        replace_in(fetch_dsprites, DSPRITES_FILE=remote, DSPRITES_GRID=DSPRITES)
+        return images
+
+    return publish
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_fetch_dsprites_reads_all_lazily_and_parts_into_memory(dsprites, tmp_path, compressed):
+    images = dsprites(compressed)
+    whole = fetch_dsprites(data_home=tmp_path, **QUIET)
+    assert isinstance(whole.images, np.memmap)
+    assert not whole.images.flags.writeable
+    assert np.shares_memory(whole.data, whole.images)
+    np.testing.assert_array_equal(whole.images, images)
+    np.testing.assert_array_equal(whole.target, DSPRITES.to_classes(np.arange(len(DSPRITES))))
+
+    part = fetch_dsprites(factors={"shape": 1, "posX": [0, 3]}, data_home=tmp_path, **QUIET)
+    assert not isinstance(part.images, np.memmap)
+    np.testing.assert_array_equal(part.images, images[part.indices])
+    assert set(part.target[:, 3]) == {0, 3}
+
+    rows = [200, 3, 3, 77]
+    X, y = fetch_dsprites(indices=rows, data_home=tmp_path, return_X_y=True, **QUIET)
+    np.testing.assert_array_equal(X, images[rows])
+    np.testing.assert_array_equal(y, whole.target[rows])
+
+    drawn = fetch_dsprites(20, shuffle=True, random_state=0, data_home=tmp_path, **QUIET)
+    again = fetch_dsprites(20, shuffle=True, random_state=0, data_home=tmp_path, **QUIET)
+    np.testing.assert_array_equal(drawn.images, images[drawn.indices])
+    np.testing.assert_array_equal(drawn.indices, again.indices)
+
+
+def test_fetch_dsprites_never_unpickles(dsprites, tmp_path):
+    dsprites()
+    fetch_dsprites(data_home=tmp_path, **QUIET)
+    assert not (tmp_path / "crater").exists()
+    pickle.loads(pickle.dumps(Bomb(tmp_path / "crater")))
+    assert (tmp_path / "crater").exists()
+
+
+def test_fetch_dsprites_refuses_pickled_images(dsprites, tmp_path):
+    dsprites(images=np.array([Bomb(tmp_path / "crater")] * len(DSPRITES)))
+    with pytest.raises(ValueError, match="pickled Python objects, which are never loaded"):
+        fetch_dsprites(data_home=tmp_path, **QUIET)
+    assert not (tmp_path / "crater").exists()
+
+
+def test_fetch_dsprites_refuses_other_contents(dsprites, tmp_path):
+    dsprites(images=np.zeros((5, 64, 64), dtype=np.uint8))
+    with pytest.raises(ValueError, match=r"uint8 of shape \(288, 64, 64\), got .*\(5, 64, 64\)"):
+        fetch_dsprites(data_home=tmp_path / "a", **QUIET)
+    dsprites(images=np.zeros((len(DSPRITES), 64, 64)))
+    with pytest.raises(ValueError, match="got float64"):
+        fetch_dsprites(data_home=tmp_path / "b", **QUIET)
+    dsprites(classes=np.zeros((len(DSPRITES), 6), dtype=int))
+    with pytest.raises(ValueError, match="'latents_classes' must be the full grid of shape, scale"):
+        fetch_dsprites(data_home=tmp_path / "c", **QUIET)
+
+
+def test_fetch_dsprites_refuses_a_truncated_download(dsprites, site, tmp_path):
+    dsprites()
+    site.files["dsprites.npz"] = site.files["dsprites.npz"][:5000]
+    with pytest.raises(OSError, match="wrong checksum"):
+        fetch_dsprites(data_home=tmp_path, **QUIET)
+
+
+def test_fetch_dsprites_offline_says_what_to_do(dsprites, tmp_path):
+    dsprites()
+    with pytest.raises(OSError, match="place it as") as error:
+        fetch_dsprites(data_home=tmp_path, download_if_missing=False)
+    assert str(tmp_path / "sklearn_disent" / "dsprites" / "dsprites.npz") in str(error.value)
+
+
+def test_fetch_checks_the_request_before_the_download(dsprites, site, tmp_path):
+    dsprites()
+    with pytest.raises(ValueError, match="Unknown factor 'colour'"):
+        fetch_dsprites(factors={"colour": 0}, data_home=tmp_path, **QUIET)
+    with pytest.raises(InvalidParameterError):
+        fetch_dsprites(n_retries=-1)
+    assert not site.requests
+
+
+# npz files
+
+
+def test_npz_arrays_damaged_or_missing_are_named(tmp_path):
+    path = tmp_path / "file.npz"
+    path.write_bytes(npz_bytes(images=np.zeros((3, 2), dtype=np.uint8)))
+    with pytest.raises(ValueError, match="holds no array 'imgs'"):
+        open_npz_array(path, "imgs")
+    path.write_bytes(b"not a zip file")
+    with pytest.raises(ValueError, match="damaged npz file"):
+        open_npz_array(path, "images")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        header = io.BytesIO()
+        np.save(header, np.zeros((100, 50), dtype=np.uint8))
+        archive.writestr("images.npy", header.getvalue()[:2000])
+    with pytest.raises(ValueError, match="ends after 0 of 100 rows"):
+        open_npz_array(path, "images")
+    assert [file.name for file in tmp_path.iterdir()] == ["file.npz"]
+
+
+def test_npz_unpacking_needs_room(tmp_path, monkeypatch):
+    path = tmp_path / "file.npz"
+    path.write_bytes(npz_bytes(images=np.zeros((300, 200), dtype=np.uint8)))
+    usage = type("usage", (), {"free": 1000})
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
+    with pytest.raises(OSError, match="Free some, or pass another data_home"):
+        open_npz_array(path, "images")
+
+
+def test_rows_are_taken_in_any_order(monkeypatch):
+    monkeypatch.setitem(take_rows.__globals__, "BLOCK_BYTES", 24)
+    array = np.arange(60).reshape(20, 3)
+    rows = np.array([19, 0, 7, 7, 3, 18])
+    np.testing.assert_array_equal(take_rows(array, rows), array[rows])
+
+
+# 3D Shapes
+
+SHAPES3D = small_grid(floor_hue=2, wall_hue=3, object_hue=2, scale=2, shape=4, orientation=3)
+
+
+@pytest.fixture
+def shapes3d(site, replace_in, tmp_path):
+    """Publish a small file in the format of 3D Shapes; returns its images."""
+
+    def publish(order=None, drop=None):
+        rng = np.random.RandomState(0)
+        images = rng.randint(256, size=(len(SHAPES3D), 64, 64, 3)).astype(np.uint8)
+        labels = SHAPES3D.to_classes(np.arange(len(SHAPES3D))) * [0.1, 0.1, 0.1, 0.07, 1, 4.3]
+        path = tmp_path / "made.h5"
+        with h5py.File(path, "w") as file:
+            file.create_dataset("images", data=images, compression="gzip", chunks=(8, 64, 64, 3))
+            file.create_dataset("labels", data=labels if order is None else labels[order])
+            if drop:
+                del file[drop]
+        remote = site.publish("3dshapes.h5", path.read_bytes(), "sha256")
+        replace_in(fetch_shapes3d, SHAPES3D_FILE=remote, SHAPES3D_GRID=SHAPES3D)
+        return images
+
+    return publish
+
+
+def test_fetch_shapes3d_turns_values_into_classes(shapes3d, tmp_path):
+    images = shapes3d()
+    part = fetch_shapes3d(factors={"shape": [0, 3], "wall_hue": 1}, data_home=tmp_path, **QUIET)
+    np.testing.assert_array_equal(part.images, images[part.indices])
+    assert set(part.target[:, 4]) == {0, 3}
+    folder = tmp_path / "sklearn_disent" / "shapes3d"
+    assert not list(folder.glob("*.npy"))
+
+    whole = fetch_shapes3d(data_home=tmp_path, **QUIET)
+    assert isinstance(whole.images, np.memmap)
+    np.testing.assert_array_equal(whole.images, images)
+    assert whole.factor_sizes == (2, 3, 2, 2, 4, 3)
+    X, y = fetch_shapes3d(5, random_state=0, data_home=tmp_path, return_X_y=True, **QUIET)
+    assert X.shape == (5, 64, 64, 3)
+    assert y.shape == (5, 6)
+
+
+def test_fetch_shapes3d_refuses_other_contents(shapes3d, tmp_path):
+    shapes3d(order=np.random.RandomState(0).permutation(len(SHAPES3D)))
+    with pytest.raises(ValueError, match="'labels' must be the full grid"):
+        fetch_shapes3d(data_home=tmp_path / "a", **QUIET)
+    shapes3d(drop="labels")
+    with pytest.raises(ValueError, match="holds no dataset 'labels'"):
+        fetch_shapes3d(data_home=tmp_path / "b", **QUIET)
+
+
+def test_fetch_shapes3d_refuses_a_damaged_file(site, replace_in, tmp_path):
+    remote = site.publish("3dshapes.h5", b"no HDF5", "sha256")
+    replace_in(fetch_shapes3d, SHAPES3D_FILE=remote)
+    with pytest.raises(ValueError, match="damaged HDF5 file"):
+        fetch_shapes3d(data_home=tmp_path, **QUIET)
+
+
+# MPI3D
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_fetch_mpi3d_infers_the_grid_from_the_number_of_images(
+    site, replace_in, tmp_path, compressed
+):
+    large = small_grid(object_color=3, object_shape=3, vertical_axis=4)
+    small = small_grid(object_color=2, object_shape=2, vertical_axis=4)
+    rng = np.random.RandomState(0)
+    pictures = rng.randint(256, size=(len(large), 64, 64, 3)).astype(np.uint8)
+    files = {
+        "toy": site.publish("mpi3d_toy.npz", npz_bytes(compressed, images=pictures)),
+        "real": site.publish("mpi3d_real.npz", npz_bytes(compressed, images=pictures[:16])),
+        "realistic": site.publish("mpi3d_realistic.npz", npz_bytes(images=pictures[:10])),
+    }
+    replace_in(fetch_mpi3d, MPI3D_FILES=files, MPI3D_GRIDS=[large, small])
+    toy = fetch_mpi3d(data_home=tmp_path, **QUIET)
+    assert isinstance(toy.images, np.memmap)
+    np.testing.assert_array_equal(toy.images, pictures)
+    assert toy.factor_sizes == (3, 3, 4)
+    assert "MPI3D (toy)" in toy.DESCR
+    real = fetch_mpi3d(6, version="real", random_state=0, data_home=tmp_path, **QUIET)
+    assert real.factor_sizes == (2, 2, 4)
+    np.testing.assert_array_equal(real.images, pictures[real.indices])
+    with pytest.raises(ValueError, match=r"got uint8 of shape \(10, 64, 64, 3\)"):
+        fetch_mpi3d(version="realistic", data_home=tmp_path, **QUIET)
+    with pytest.raises(InvalidParameterError):
+        fetch_mpi3d(version="complex")
+
+
+# Cars3D
+
+CARS = small_grid(elevation=2, azimuth=3, object_type=3)
+CAR_NAMES = ["zebra_mesh", "alpha_mesh", "mid_mesh"]
+
+
+def car_pictures():
+    """Pictures (128, 128, 3, azimuth, elevation) of each car, each of one colour."""
+    cars = {}
+    for number, name in enumerate(CAR_NAMES):
+        pictures = np.zeros((128, 128, 3, 3, 2), dtype=np.uint8)
+        for azimuth in range(3):
+            for elevation in range(2):
+                pictures[..., azimuth, elevation] = [10 * number, 20 * azimuth, 100 * elevation]
+        cars[name] = pictures
+    return cars
+
+
+def tar_bytes(members):
+    """A tar.gz of names and contents; a content that is a TarInfo is added as it is."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        for name, content in members.items():
+            if isinstance(content, tarfile.TarInfo):
+                archive.addfile(content)
+                continue
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return stream.getvalue()
+
+
+def mat_bytes(**arrays):
+    stream = io.BytesIO()
+    savemat(stream, arrays)
+    return stream.getvalue()
+
+
+def car_members():
+    members = {
+        f"data/cars/{name}.mat": mat_bytes(im=pictures)
+        for name, pictures in sorted(car_pictures().items())
+    }
+    members["data/sprites/other.mat"] = b"not a car"
+    members["data/cars/list.txt"] = "\n".join(CAR_NAMES).encode()
+    return members
+
+
+@pytest.fixture
+def cars3d(site, replace_in):
+    def publish(members):
+        remote = site.publish("cars.tar.gz", tar_bytes(members))
+        replace_in(fetch_cars3d, CARS3D_FILE=remote, CARS3D_GRID=CARS)
+
+    return publish
+
+
+def test_fetch_cars3d_follows_the_list_of_the_archive(cars3d, tmp_path):
+    cars3d(car_members())
+    for image_size in (64, 128):
+        cars = fetch_cars3d(image_size=image_size, data_home=tmp_path, **QUIET)
+        assert cars.images.shape == (18, image_size, image_size, 3)
+        assert isinstance(cars.images, np.memmap)
+        for image, (elevation, azimuth, number) in zip(cars.images, cars.target):
+            wanted = [10 * number, 20 * azimuth, 100 * elevation]
+            assert (image == wanted).all()
+    part = fetch_cars3d(factors={"object_type": 1}, data_home=tmp_path, **QUIET)
+    assert (part.images[..., 0] == 10).all()
+    assert len(part.images) == 6
+    folder = tmp_path / "sklearn_disent" / "cars3d"
+    assert {file.name for file in folder.iterdir()} == {
+        "cars.tar.gz",
+        "cars.tar.gz.verified",
+        "cars3d_64.npy",
+        "cars3d_128.npy",
+    }
+
+
+def test_fetch_cars3d_refuses_incomplete_archives(cars3d, tmp_path):
+    members = car_members()
+    del members["data/cars/mid_mesh.mat"]
+    cars3d(members)
+    with pytest.raises(ValueError, match="lists the model 'mid_mesh' but holds no"):
+        fetch_cars3d(data_home=tmp_path / "a", **QUIET)
+    members = car_members()
+    del members["data/cars/list.txt"]
+    cars3d(members)
+    with pytest.raises(ValueError, match=r"list.txt with 3 names, got none"):
+        fetch_cars3d(data_home=tmp_path / "b", **QUIET)
+    cars3d({**car_members(), "data/cars/mid_mesh.mat": b"MATLAB it is not" * 20})
+    with pytest.raises(ValueError, match=r"mid_mesh.mat in .* is no MATLAB file"):
+        fetch_cars3d(data_home=tmp_path / "c", **QUIET)
+    cars3d({**car_members(), "data/cars/mid_mesh.mat": mat_bytes(im=np.zeros((4, 4)))})
+    with pytest.raises(ValueError, match=r"must be uint8 of shape \(128, 128, 3, 3, 2\)"):
+        fetch_cars3d(data_home=tmp_path / "d", **QUIET)
+
+
+def link(name, target):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = tarfile.SYMTYPE, target
+    return info
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"../evil.mat": b"x"}, "leads outside"),
+        ({"data/cars/../../../evil.mat": b"x"}, "leads outside"),
+        ({"/tmp/evil.mat": b"x"}, "leads outside"),
+        ({"data\\..\\evil.mat": b"x"}, "leads outside"),
+        ({"data/cars/a.mat": link("data/cars/a.mat", "/etc/passwd")}, "link or a device"),
+    ],
+)
+def test_hostile_archives_are_refused(cars3d, tmp_path, members, message):
+    cars3d({**members, **car_members()})
+    with pytest.raises(ValueError, match=message):
+        fetch_cars3d(data_home=tmp_path, **QUIET)
+    folder = tmp_path / "sklearn_disent" / "cars3d"
+    assert {f.name for f in folder.iterdir()} == {"cars.tar.gz", "cars.tar.gz.verified"}
+    assert {f.name for f in tmp_path.iterdir()} == {"sklearn_disent"}
+
+
+def test_archives_truncated_or_too_large_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "cars.tar.gz"
+    content = tar_bytes(car_members())
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(ValueError, match="damaged archive"):
+        list(read_tar_members(path, lambda name: True))
+    path.write_bytes(tar_bytes({"data/large": bytes(2000)}))
+    monkeypatch.setitem(read_tar_members.__globals__, "MAX_MEMBER_BYTES", 1000)
+    with pytest.raises(ValueError, match="'data/large' has 2000 bytes"):
+        list(read_tar_members(path, lambda name: True))
+
+
+# smallNORB
+
+NORB = {"category": 2, "elevation": 2, "azimuth": 3, "lighting": 2}
+
+
+def norb_bytes(array):
+    """The binary format of NORB, gzipped."""
+    magic = {"u1": 0x1E3D4C55, "i4": 0x1E3D4C54}[array.dtype.str[1:]]
+    sizes = [*array.shape, *[1] * (3 - array.ndim)]
+    header = struct.pack(f"<Ii{len(sizes)}i", magic, array.ndim, *sizes)
+    return gzip.compress(header + array.tobytes(), compresslevel=1)
+
+
+def norb_split(instances, seed):
+    """Images in random order whose left pixels encode their factors."""
+    sizes = (NORB["category"], 5, NORB["elevation"], NORB["azimuth"], NORB["lighting"])
+    classes = np.stack(np.unravel_index(np.arange(np.prod(sizes)), sizes), axis=1)
+    classes = classes[np.random.RandomState(seed).permutation(len(classes))]
+    images = np.full((len(classes), 2, 96, 96), 255, dtype=np.uint8)
+    for image, (category, i, elevation, azimuth, lighting) in zip(images, classes):
+        image[0] = 100 * category + 10 * instances[i] + 3 * azimuth + 2 * lighting + elevation
+    info = classes[:, 1:].copy()
+    info[:, 0] = np.array(instances)[info[:, 0]]
+    info[:, 2] *= 2
+    return {
+        "dat": norb_bytes(images),
+        "cat": norb_bytes(classes[:, 0].astype("<i4")),
+        "info": norb_bytes(info.astype("<i4")),
+    }
+
+
+@pytest.fixture
+def smallnorb(site, replace_in):
+    """Publish small files in the format of smallNORB, with some of them replaced."""
+
+    def publish(**replaced):
+        files = {}
+        for split, instances, seed in (("train", [4, 6, 7, 8, 9], 0), ("test", [0, 1, 2, 3, 5], 1)):
+            for part, content in norb_split(instances, seed).items():
+                content = replaced.get(part, content)
+                files[split, part] = site.publish(f"{split}-{part}.mat.gz", content, "sha256")
+        values = {name: np.arange(NORB.get(name, 10)) for name in VALUES_ORDER}
+        replace_in(fetch_smallnorb, NORB_FILES=files, NORB_VALUES=values)
+
+    return publish
+
+
+VALUES_ORDER = ("category", "instance", "elevation", "azimuth", "lighting")
+
+
+@pytest.mark.parametrize(
+    ("subset", "instances"),
+    [("train", [4, 6, 7, 8, 9]), ("test", [0, 1, 2, 3, 5]), ("all", list(range(10)))],
+)
+def test_fetch_smallnorb_sorts_by_factors(smallnorb, tmp_path, subset, instances):
+    smallnorb()
+    norb = fetch_smallnorb(subset=subset, data_home=tmp_path, **QUIET)
+    assert norb.images.shape == (24 * len(instances), 64, 64)
+    assert norb.factor_values["instance"].tolist() == instances
+    assert norb.factor_sizes == (2, len(instances), 2, 3, 2)
+    np.testing.assert_array_equal(
+        np.ravel_multi_index(norb.target.T, norb.factor_sizes), np.arange(len(norb.target))
+    )
+    for image, (category, i, elevation, azimuth, lighting) in zip(norb.images, norb.target):
+        wanted = 100 * category + 10 * instances[i] + 3 * azimuth + 2 * lighting + elevation
+        assert (image == wanted).all()
+
+
+def test_fetch_smallnorb_keeps_bytes_unsigned_and_the_full_size(smallnorb, tmp_path):
+    smallnorb()
+    norb = fetch_smallnorb(image_size=96, data_home=tmp_path, factors={"category": 1}, **QUIET)
+    assert norb.images.dtype == np.uint8
+    assert norb.images.shape == (60, 96, 96)
+    assert norb.images.max() == 199  # 100 + 90 + 6 + 2 + 1: as a signed byte it were negative
+
+
+def test_fetch_smallnorb_fetches_only_the_subset(smallnorb, site, tmp_path):
+    smallnorb()
+    fetch_smallnorb(5, subset="test", random_state=0, data_home=tmp_path, **QUIET)
+    assert {path for path, _ in site.requests} == {
+        f"/test-{part}.mat.gz" for part in ("dat", "cat", "info")
+    }
+
+
+@pytest.mark.parametrize(
+    ("replaced", "message"),
+    [
+        ({"dat": gzip.compress(struct.pack("<Ii3i", 0x1E3D4C52, 1, 1, 1, 1))}, "is no NORB file"),
+        (
+            {"dat": gzip.compress(struct.pack("<Ii3i", 0x1E3D4C55, 2, 9, 9, 1))},
+            "announces an array",
+        ),
+        ({"dat": gzip.compress(b"short")}, "ends within its header"),
+        ({"dat": b"no gzip"}, "damaged gzip file"),
+        ({"dat": norb_bytes(np.zeros((120, 96, 96), dtype=np.uint8))}, "uint8 pairs of 96 x 96"),
+        ({"cat": norb_bytes(np.zeros(7, dtype="<i4"))}, "one row for each of the 120 images"),
+        ({"cat": norb_bytes(np.zeros(120, dtype="<i4"))}, "do not hold every combination"),
+    ],
+)
+def test_fetch_smallnorb_refuses_other_contents(smallnorb, tmp_path, replaced, message):
+    smallnorb(**replaced)
+    with pytest.raises(ValueError, match=message):
+        fetch_smallnorb(data_home=tmp_path, **QUIET)
+
+
+def test_scaling_keeps_the_picture(site, replace_in, tmp_path):
+    picture = np.zeros((128, 128, 3, 3, 2), dtype=np.uint8)
+    picture[:64, :, 0] = 200
+    members = {f"data/cars/{name}.mat": mat_bytes(im=picture) for name in CAR_NAMES}
+    members["data/cars/list.txt"] = "\n".join(CAR_NAMES).encode()
+    remote = site.publish("cars.tar.gz", tar_bytes(members))
+    replace_in(fetch_cars3d, CARS3D_FILE=remote, CARS3D_GRID=CARS)
+    scaled = fetch_cars3d(indices=[0], data_home=tmp_path, **QUIET).images[0]
+    wanted = Image.fromarray(picture[..., 0, 0]).resize((64, 64), Image.Resampling.LANCZOS)
+    np.testing.assert_array_equal(scaled, np.asarray(wanted))
+    assert (scaled[:28, :, 0] == 200).all()
+    assert (scaled[36:, :, 0] == 0).all()
+
+
+def test_missing_extra_says_how_to_install_it(shapes3d, tmp_path, monkeypatch):
+    shapes3d()
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(ImportError, match=r"h5py is needed .*pip install sklearn-disent\[data\]"):
+        fetch_shapes3d(data_home=tmp_path, **QUIET)
