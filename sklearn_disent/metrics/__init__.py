@@ -1,11 +1,19 @@
 """Disentanglement metrics: ``metric(factors, codes)`` returns a float. No torch here."""
 
+from ._dci import (
+    DCIScores,
+    dci_completeness_score,
+    dci_disentanglement_score,
+    dci_informativeness_score,
+    dci_scores,
+)
 from ._infomec import infoc_score, infoe_score, infom_score
 from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
 from ._interventional import beta_vae_score, factor_vae_score, r_factor_vae_score
 from ._med import med_completeness_score, med_disentanglement_score
 from ._minimality import minimality_score, sufficiency_score
 from ._posterior import jemmig_score, rmig_score
+from ._predictive import downstream_accuracy_score, explicitness_score, sap_score
 from ._relevance import relevance_matrix
 from ._robustness import irs_score, unconfoundedness_score
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
@@ -40,7 +48,16 @@ __all__ = [
     # _med
     "med_disentanglement_score",
     "med_completeness_score",
+    # _dci
+    "dci_disentanglement_score",
+    "dci_completeness_score",
+    "dci_informativeness_score",
+    "dci_scores",
+    "DCIScores",
     # _predictive
+    "sap_score",
+    "explicitness_score",
+    "downstream_accuracy_score",
     # _interventional
     "beta_vae_score",
     "factor_vae_score",

@@ -11,6 +11,7 @@ from scipy.special import xlogy
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from ._fitting import correlation_matrix, importance_of, predictability_of
 from ._robustness import robustness_of
 from ._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_degenerate
 
@@ -210,22 +211,12 @@ def _correlation(
     return correlation_matrix(checked)
 
 
-def correlation_matrix(checked: Checked) -> NDArray[np.float64]:
-    """Absolute Pearson correlation of factor values and codes, 0 where either is constant."""
-    weight = checked.sample_weight
+def _importance(factors: ArrayLike, codes: ArrayLike, **options: Any) -> NDArray:
+    return importance_of(factors, codes, **options).importance
 
-    def standardise(X: NDArray) -> NDArray:
-        varied = live_codes(X, warn=False)
-        # The largest magnitude goes first: the squares of tiny values would vanish.
-        X = X - np.average(X, axis=0, weights=weight)
-        X = X / np.where(varied, np.abs(X).max(axis=0), 1.0)
-        scale = np.sqrt(np.average(X**2, axis=0, weights=weight))
-        return np.where(varied, X / np.where(varied, scale, 1.0), 0.0)
 
-    Y, Z = standardise(checked.values), standardise(checked.codes)
-    if weight is not None:
-        Z = Z * (weight / weight.mean())[:, None]
-    return np.clip(np.abs(Y.T @ Z) / len(Z), 0.0, 1.0)
+def _predictability(factors: ArrayLike, codes: ArrayLike, **options: Any) -> NDArray:
+    return predictability_of(factors, codes, **options).relevance
 
 
 # kind -> function(factors, codes, **options) giving the matrix. The modules of the others may
@@ -233,6 +224,8 @@ def correlation_matrix(checked: Checked) -> NDArray[np.float64]:
 _KINDS: dict[str, Callable[..., NDArray]] = {
     "mutual_info": _mutual_info,
     "correlation": _correlation,
+    "importance": _importance,
+    "predictability": _predictability,
     "robustness": robustness_of,
 }
 
@@ -255,12 +248,19 @@ def relevance_matrix(
         - "mutual_info": mutual information of factor and binned code, in nats.
         - "correlation": absolute Pearson correlation; continuous factors are welcome, classes
           count by their value, strings by their sorted rank.
+        - "importance": importance of the code to a predictor of the factor from all codes, as in
+          :func:`dci_disentanglement_score`.
+        - "predictability": r^2 or accuracy of a linear predictor of the factor from the code
+          alone, as in :func:`sap_score`.
         - "robustness": how still the code stays while the factor does, as in :func:`irs_score`,
           from 0 to 1.
     **options
         Passed to the computation. "mutual_info" takes `n_bins`, `strategy`, `factor_bins`,
         `bias_correction`, `sample_weight`, `nan_policy` and `random_state`, as
         :func:`mig_score` does; "correlation" takes `sample_weight` and `nan_policy`;
+        "importance" takes `estimator`, `test_size`, `split`, `nan_policy`, `n_jobs` and
+        `random_state`, as :func:`dci_disentanglement_score` does; "predictability" takes these,
+        but `method` and `classifier` for `estimator`, as :func:`sap_score` does;
         "robustness" takes `q`, `factor_bins` and `nan_policy`, as :func:`irs_score` does.
 
     Returns

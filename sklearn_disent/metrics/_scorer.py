@@ -8,12 +8,18 @@ from sklearn.metrics import make_scorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from ._dci import (
+    dci_completeness_score,
+    dci_disentanglement_score,
+    dci_informativeness_score,
+)
 from ._infomec import infoc_score, infoe_score, infom_score
 from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
 from ._interventional import beta_vae_score, factor_vae_score, r_factor_vae_score
 from ._med import med_completeness_score, med_disentanglement_score
 from ._minimality import minimality_score, sufficiency_score
 from ._posterior import jemmig_score, rmig_score
+from ._predictive import downstream_accuracy_score, explicitness_score, sap_score
 from ._robustness import irs_score, unconfoundedness_score
 from ._unsupervised import (
     code_mutual_info_error,
@@ -45,7 +51,14 @@ _SUPERVISED: tuple[Callable[..., Any], ...] = (
     # _med
     med_disentanglement_score,
     med_completeness_score,
+    # _dci
+    dci_disentanglement_score,
+    dci_completeness_score,
+    dci_informativeness_score,
     # _predictive
+    sap_score,
+    explicitness_score,
+    downstream_accuracy_score,
     # _interventional
     beta_vae_score,
     factor_vae_score,

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_disent import metrics
 from sklearn_disent.exceptions import DegenerateScoreWarning
@@ -68,6 +70,21 @@ WEIGHTED = frozenset({"scale_of_each_code_is_irrelevant"})
 # Scores of several models at once: test_unsupervised.py has their properties.
 OF_SEVERAL_MODELS = {"udr_score"}
 
+# A copy of a held-out row among the rows to fit on gives the answer away.
+SPLIT = {
+    "exempt": frozenset({"duplicated_rows_change_nothing"}),
+    "tolerance": 0.12,
+    "perfect_tolerance": 0.03,
+    "n_samples": 300,
+    "max_examples": 2,
+}
+TREES = {"estimator": (ExtraTreesClassifier(10), ExtraTreesRegressor(10)), "random_state": 0}
+SMALL_TREES = {
+    "estimator": (DecisionTreeClassifier(max_depth=5), DecisionTreeRegressor(max_depth=5)),
+    "random_state": 0,
+}
+NUMBERS = frozenset({"factors_may_be_relabelled", "factors_may_be_strings"})
+
 # One line per metric.
 METRICS = [
     # _information
@@ -95,7 +112,16 @@ METRICS = [
     # _med
     Metric(metrics.med_disentanglement_score),
     Metric(metrics.med_completeness_score),
-    # _predictive
+    # _dci; trees split rows and thresholds at random, the more so the less there is to find.
+    Metric(metrics.dci_disentanglement_score, TREES, **SPLIT),
+    Metric(metrics.dci_completeness_score, TREES, **SPLIT),
+    Metric(metrics.dci_informativeness_score, TREES, **SPLIT | {"noise": 0.35}),
+    # _predictive; integers are numbers to regress on, strings are classes.
+    Metric(metrics.sap_score, exempt=NUMBERS),
+    # A linear function cannot single out the classes in the middle of 3, 4 and 5 ordered ones.
+    Metric(metrics.explicitness_score, {"random_state": 0}, **SPLIT | {"perfect": 0.644}),
+    Metric(metrics.explicitness_score, {"random_state": 0, "multi_class": "multinomial"}, **SPLIT),
+    Metric(metrics.downstream_accuracy_score, SMALL_TREES, **SPLIT | {"noise": 0.45}),
     # _interventional; guessing is right for one factor in three.
     Metric(metrics.beta_vae_score, DRAWS, noise=0.45, tolerance=0.12, max_examples=4),
     # Without pruning, which compares the scales of codes.
