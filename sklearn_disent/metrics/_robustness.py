@@ -171,8 +171,7 @@ def unconfoundedness_score(
 
     References
     ----------
-    Reddy, Benin Godfrey L and Balasubramanian (2022). On causally disentangled representations.
-    AAAI.
+    Reddy, Godfrey L and Balasubramanian (2022). On causally disentangled representations. AAAI.
 
     Examples
     --------

@@ -61,6 +61,9 @@ def gaussian_total_correlation_error(codes: ArrayLike, *, nan_policy: str = "rai
 
     References
     ----------
+    Watanabe (1960). Information theoretical analysis of multivariate correlation. IBM Journal of
+    Research and Development 4(1).
+
     Locatello, Bauer, Lucic, Raetsch, Gelly, Schoelkopf and Bachem (2019). Challenging common
     assumptions in the unsupervised learning of disentangled representations. ICML.
 
@@ -128,8 +131,8 @@ def gaussian_wasserstein_correlation_error(
 
     References
     ----------
-    Watanabe (1960). Information theoretical analysis of multivariate correlation. IBM Journal of
-    Research and Development 4(1).
+    Olkin and Pukelsheim (1982). The distance between two random vectors with given dispersion
+    matrices. Linear Algebra and its Applications 48.
 
     Locatello, Bauer, Lucic, Raetsch, Gelly, Schoelkopf and Bachem (2019). Challenging common
     assumptions in the unsupervised learning of disentangled representations. ICML.
