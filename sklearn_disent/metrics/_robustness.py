@@ -194,7 +194,6 @@ def unconfoundedness_score(
     return _unconfoundedness(robustness_matrix(checked, q)[varied][:, live], rho)
 
 
-@validate_params(_ROBUSTNESS, prefer_skip_nested_validation=True)
 def robustness_of(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -204,6 +203,9 @@ def robustness_of(
     nan_policy: str = "raise",
 ) -> NDArray[np.float64]:
     """Validate, then compute the robustness matrix: relevance_matrix(kind="robustness")."""
+    # Called by a validated function, within which scikit-learn skips further validation.
+    if not 0 < q <= 1:
+        raise ValueError(f"q must be a quantile above 0 and at most 1, got {q}.")
     checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
     return np.clip(robustness_matrix(checked, q), 0.0, 1.0)
 
