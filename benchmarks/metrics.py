@@ -154,7 +154,10 @@ def section_dci(quick: bool) -> None:
     rounds = 2 if quick else 20
     theirs = boosting_time(factors, codes, rounds) * 100 / rounds
     report_ratio(
-        f"  against gradient boosting ({100 // rounds} x {rounds} rounds)", ours, theirs, at_least=20
+        f"  against gradient boosting ({100 // rounds} x {rounds} rounds)",
+        ours,
+        theirs,
+        at_least=20,
     )
 
 
