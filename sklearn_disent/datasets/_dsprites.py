@@ -225,6 +225,11 @@ def make_dsprites(
         If `return_X_y` is True. X is the images, not the flattened data, since the models of this
         package take images; ``images.reshape(len(images), -1)`` is what PCA takes.
 
+    See Also
+    --------
+    fetch_dsprites : The original file.
+    make_shapes3d : Coloured solids in a room.
+
     Notes
     -----
     The geometry was recovered from the public animation of the data set and checked on images

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import struct
 import tarfile
@@ -111,15 +112,16 @@ def write_npy(
             f"Unpacking {path.name} takes {needed / 1e9:.1f} GB, but {path.parent} has "
             f"{free / 1e9:.1f} GB left. Free some, or pass another data_home."
         )
-    part = path.with_name(path.name + ".part")
+    # Of this process alone: another one may be unpacking the same file.
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    header = np.lib.format.header_data_from_array_1_0(np.empty(0, dtype))
+    header["shape"] = tuple(shape)
     try:
-        array = np.lib.format.open_memmap(part, "w+", np.dtype(dtype), shape)
-        start = 0
-        for block in blocks:
-            array[start : start + len(block)] = block
-            start += len(block)
-        array.flush()
-        del array
+        # Not through a memory map, whose written pages would count as memory in use.
+        with part.open("wb") as stream:
+            np.lib.format.write_array_header_1_0(stream, header)
+            for block in blocks:
+                stream.write(np.ascontiguousarray(block, dtype).data)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)

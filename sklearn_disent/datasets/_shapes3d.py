@@ -290,6 +290,7 @@ def make_shapes3d(
 
     See Also
     --------
+    fetch_shapes3d : The original file.
     make_dsprites : dSprites, pixel by pixel.
 
     Notes
