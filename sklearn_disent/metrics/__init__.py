@@ -10,8 +10,20 @@ from ._dci import (
 from ._infomec import infoc_score, infoe_score, infom_score
 from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
 from ._interventional import beta_vae_score, factor_vae_score, r_factor_vae_score
+from ._logical_informativeness import (
+    contraction_informativeness_score,
+    informativeness_distance,
+    inverse_informativeness_score,
+)
+from ._logical_modularity import (
+    constancy_modularity_score,
+    modularity_distance,
+    product_approximation,
+    product_modularity_score,
+)
 from ._med import med_completeness_score, med_disentanglement_score
 from ._minimality import minimality_score, sufficiency_score
+from ._pairs import classes_from_pairs
 from ._posterior import jemmig_score, rmig_score
 from ._predictive import downstream_accuracy_score, explicitness_score, sap_score
 from ._relevance import relevance_matrix
@@ -65,7 +77,16 @@ __all__ = [
     # _robustness
     "irs_score",
     "unconfoundedness_score",
-    # _logical
+    # _logical_modularity, _pairs
+    "modularity_distance",
+    "product_modularity_score",
+    "constancy_modularity_score",
+    "product_approximation",
+    "classes_from_pairs",
+    # _logical_informativeness
+    "informativeness_distance",
+    "inverse_informativeness_score",
+    "contraction_informativeness_score",
     # _unsupervised
     "gaussian_total_correlation_error",
     "gaussian_wasserstein_correlation_error",

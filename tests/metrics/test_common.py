@@ -85,6 +85,10 @@ SMALL_TREES = {
 }
 NUMBERS = frozenset({"factors_may_be_relabelled", "factors_may_be_strings"})
 
+# Distances in units of the codes, or of the factors.
+IN_UNITS = frozenset({"common_scale_is_irrelevant", "scale_of_each_code_is_irrelevant"})
+DISTANCE = {"bounds": UNBOUNDED, "perfect": 0.0, "tolerance": 1e-7}
+
 # One line per metric.
 METRICS = [
     # _information
@@ -152,7 +156,41 @@ METRICS = [
         noise=None,
         max_examples=4,
     ),
-    # _logical
+    # _logical_modularity; noise of unit variance.
+    Metric(metrics.modularity_distance, noise=2.5, exempt=IN_UNITS, **DISTANCE),
+    Metric(metrics.product_modularity_score, noise=0.06, exempt=IN_UNITS),
+    Metric(metrics.product_modularity_score, {"deviation": "radius"}, noise=1e-3, exempt=IN_UNITS),
+    Metric(metrics.product_modularity_score, {"deviation": "mad"}, noise=0.1, exempt=IN_UNITS),
+    Metric(metrics.constancy_modularity_score, noise=0.2, exempt=IN_UNITS),
+    Metric(
+        metrics.constancy_modularity_score, {"assignment": "partition"}, noise=None, exempt=IN_UNITS
+    ),
+    # _logical_informativeness; exp(-variance) where codes say nothing.
+    Metric(metrics.informativeness_distance, noise=1.2, exempt=NUMBERS, **DISTANCE),
+    Metric(metrics.inverse_informativeness_score, noise=0.3, exempt=NUMBERS),
+    Metric(
+        metrics.inverse_informativeness_score,
+        {"error": "mae"},
+        noise=0.4,
+        exempt=NUMBERS,
+        tolerance=1e-7,
+        max_examples=3,
+    ),
+    Metric(
+        metrics.inverse_informativeness_score,
+        {"error": "max_error"},
+        noise=0.1,
+        exempt=NUMBERS,
+        tolerance=1e-7,
+        max_examples=3,
+    ),
+    # Shrunk codes are perfect to an inverse but do contract.
+    Metric(
+        metrics.contraction_informativeness_score,
+        perfect=None,
+        noise=None,
+        exempt=NUMBERS | IN_UNITS,
+    ),
 ]
 
 

@@ -56,6 +56,19 @@ def all_rows(case):
     return np.arange(len(case.codes))
 
 
+def modularity_by(deviation):
+    return lambda c: metrics.modularity_distance(
+        c.factors, c.codes, groups=c.blocks, deviation=deviation
+    )
+
+
+def informativeness_by(quantity):
+    return lambda c: metrics.informativeness_distance(c.values, c.codes, quantity=quantity)
+
+
+FORMULAS = "ref[paper formulas]"
+OPTIMAL = "ref[optimal inverse]"
+
 # One line per metric and source.
 GOLDEN = [
     # _information
@@ -323,7 +336,18 @@ GOLDEN = [
         "ref[128]",
         lambda c: metrics.factorised_support_distance(c.codes[c.train[:128]]),
     ),
-    # _logical
+    # _logical_modularity
+    Golden("logical_mod_radius", FORMULAS, modularity_by("radius")),
+    Golden("logical_mod_mad", FORMULAS, modularity_by("mad")),
+    Golden("logical_mod_var", FORMULAS, modularity_by("variance")),
+    Golden("logical_mod_diam", FORMULAS, modularity_by("diameter")),
+    Golden("logical_mod_mpd", FORMULAS, modularity_by("mean_pairwise")),
+    # _logical_informativeness; the reference stops up to 2e-4 above the proven optimum.
+    Golden("logical_inf_me", OPTIMAL, informativeness_by("max_error"), tolerance=2e-4),
+    Golden("logical_inf_mae", OPTIMAL, informativeness_by("mae")),
+    Golden("logical_inf_mse", OPTIMAL, informativeness_by("mse")),
+    Golden("logical_contraction_max", FORMULAS, informativeness_by("max_contraction")),
+    Golden("logical_contraction_mean", FORMULAS, informativeness_by("mean_contraction")),
 ]
 
 
