@@ -15,6 +15,7 @@ import resource
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -34,7 +35,9 @@ from sklearn_disent.metrics import (
     gaussian_total_correlation_error,
     gaussian_wasserstein_correlation_error,
     infom_score,
+    informativeness_distance,
     irs_score,
+    modularity_distance,
     r_factor_vae_score,
     relevance_matrix,
     udr_score,
@@ -222,12 +225,50 @@ def section_unsupervised(quick: bool) -> None:
         report(f"udr_score of three models, {kind}", f"{seconds:.3f} s")
 
 
+def section_logical(quick: bool) -> None:
+    """Modularity and informativeness from logical definitions, on one core."""
+    factors, codes = make_data(10_000)
+    groups = np.arange(10).reshape(5, 2)
+    for deviation in ("variance", "diameter", "mean_pairwise", "radius", "mad"):
+        wanted = 0.05 if deviation in {"variance", "diameter", "mean_pairwise"} else None
+        for name, options in {"one code each": {}, "two codes each": {"groups": groups}}.items():
+            seconds = best_time(
+                lambda d=deviation, o=options: modularity_distance(
+                    factors, codes, deviation=d, **o
+                ),
+                3,
+            )
+            # All pairs in a plane cannot be sorted: the bound is for single codes.
+            bound = wanted if deviation != "mean_pairwise" or not options else None
+            report(
+                f"modularity, {deviation}, {name}",
+                f"{seconds * 1000:.1f} ms",
+                None if bound is None else f"under {bound * 1000:.0f} ms",
+                bound is None or seconds < bound,
+            )
+    for quantity in ("mse", "mae", "max_error", "mean_contraction", "max_contraction"):
+        start = time.perf_counter()
+        tracemalloc.start()
+        informativeness_distance(factors, codes, quantity=quantity)
+        peak = tracemalloc.get_traced_memory()[1] / 1e6
+        tracemalloc.stop()
+        seconds = time.perf_counter() - start
+        contraction = quantity.endswith("contraction")
+        report(
+            f"informativeness, {quantity}",
+            f"{seconds:.2f} s, {peak:.0f} MB",
+            "under 200 MB, all distances: 800 MB" if contraction else None,
+            not contraction or peak < 200,
+        )
+
+
 SECTIONS: dict[str, Callable[[bool], None]] = {
     "information": section_information,
     "scaling": section_scaling,
     "dci": section_dci,
     "interventional": section_interventional,
     "unsupervised": section_unsupervised,
+    "logical": section_logical,
 }
 
 
