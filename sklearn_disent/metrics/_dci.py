@@ -192,7 +192,7 @@ def dci_completeness_score(
     Notes
     -----
     D counts all codes, constant ones too, as published. Copies of a code share its importance:
-    two equal codes per factor halve the score or worse. A factor for which no code has
+    two equal codes per factor cost log 2 / log D. A factor for which no code has
     importance scores 0; a lone code of some importance scores 1. Factors with a single value are
     left out, with a warning (nan if `average` is None). See :func:`dci_disentanglement_score`
     about the estimator.

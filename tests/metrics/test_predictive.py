@@ -131,10 +131,17 @@ def test_dci_with_gradient_boosting_equals_reference_everywhere(case):
         split=(case.train, case.test),
         random_state=0,
     )
-    for value, key in zip(scores, ["disentanglement", "completeness", "informativeness_test"]):
-        expected = case.golden[f"dci.{key}"]["dlib[GBT]"]
-        # Codes that are copies of each other share importance by chance.
-        assert value == pytest.approx(expected["mean"], abs=max(4 * expected["std"], 0.006))
+    # Codes that are copies of each other share importance by chance: over seeds of the reference
+    # estimator the scores then spread by 0.03, else by 0.001.
+    copies = (np.abs(np.corrcoef(case.codes.T)) > 1 - 1e-9).sum() > case.codes.shape[1]
+    tolerance = 0.05 if copies else 0.006
+    for value, key in zip(scores[:2], ["disentanglement", "completeness"]):
+        expected = case.golden[f"dci.{key}"]["dlib[GBT]"]["mean"]
+        assert value == pytest.approx(expected, abs=tolerance)
+    accuracy = case.golden["dci.informativeness_test"]["dlib[GBT]"]["mean"]
+    n_judged = len(case.test) * case.factors.shape[1]
+    tolerance = 3 * np.sqrt(accuracy * (1 - accuracy) / n_judged)
+    assert scores.informativeness == pytest.approx(accuracy, abs=max(tolerance, 1e-9))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn_disent.exceptions.DegenerateScoreWarning")
