@@ -59,8 +59,9 @@ One solid in a square room, RGB, 64 x 64 pixels, on the full grid of six factors
 Index i is row-major: orientation varies fastest.
 
 These are not the images of 3D Shapes (Burgess and Kim, 2018) but ray-cast ones of a geometry that
-was fitted to 50 of them, with a mean absolute error of .029 of the range of a pixel (.266 for the
-mean image). Colours, proportions, shadow and camera agree roughly; single pixels do not. Use
+was fitted to 50 of them. The fit left a mean absolute error of .029 of the range of a pixel (.266
+for the mean image); this renderer follows its numbers, but has not itself been measured against
+originals. Colours, proportions, shadow and camera agree roughly; single pixels do not. Use
 fetch_shapes3d for the originals.
 """
 
@@ -299,8 +300,9 @@ def make_shapes3d(
     times their shading, depends on scale, shape and orientation alone. So 480 geometries are cast,
     with 3 x 3 rays a pixel, and every image is a product with its palette.
 
-    The geometry was fitted to 50 original images, with a mean absolute error of .029 of the range
-    of a pixel against .266 for the mean image.
+    The geometry was fitted to 50 original images. The fit left a mean absolute error of .029 of
+    the range of a pixel, against .266 for the mean image; this renderer follows its numbers, but
+    has not itself been measured against originals.
 
     References
     ----------
