@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset
+from skorch.dataset import Dataset
+from torch.utils.data import DataLoader
 
 Shape = tuple[int, ...]
 
@@ -114,13 +115,9 @@ class RowDataset(Dataset):
     """
 
     def __init__(self, rows: np.ndarray, X: Any, y: Any, extras: tuple[np.ndarray, ...] = ()):
+        super().__init__(X, y, length=len(rows))
         self.rows = rows
-        self.X = X
-        self.y = y
         self.extras = extras
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
         X, y = self.__getitems__([index])

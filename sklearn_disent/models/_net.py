@@ -402,7 +402,8 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         """Build the module from the ``module__`` parameters and ``input_shape_``."""
 
     def initialize_criterion(self) -> Self:
-        """The loss is part of ``_step``, so there is nothing to build; skorch's protocol."""
+        """The loss is part of ``_step``: an empty module serves those who look for one."""
+        self.criterion_ = nn.Identity()
         return self
 
     def initialize_history(self) -> Self:

@@ -6,8 +6,6 @@ from math import log2
 import torch
 from torch import nn
 
-from sklearn_disent.networks._init import he_init_
-
 Shape = tuple[int, ...]
 
 _WIDTH = 32  # channels of every convolution
@@ -68,7 +66,6 @@ class BurgessEncoder(nn.Module):
             nn.ReLU(),
             nn.Linear(_HIDDEN, n_outputs),
         )
-        he_init_(self)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layers(x)
@@ -113,7 +110,6 @@ class BurgessDecoder(nn.Module):
             nn.Unflatten(1, (_WIDTH, _GRID, _GRID)),
             *layers[:-1],
         )
-        he_init_(self)
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
         return self.layers(z)

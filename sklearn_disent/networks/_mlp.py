@@ -7,8 +7,6 @@ from math import prod
 import torch
 from torch import nn
 
-from sklearn_disent.networks._init import he_init_
-
 Shape = tuple[int, ...]
 
 
@@ -48,7 +46,6 @@ class MLPEncoder(nn.Module):
         self.layers = nn.Sequential(
             nn.Flatten(), *_stack([prod(input_shape), *hidden_sizes, n_outputs])
         )
-        he_init_(self)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layers(x)
@@ -83,7 +80,6 @@ class MLPDecoder(nn.Module):
             *_stack([n_components, *reversed(hidden_sizes), prod(input_shape)]),
             nn.Unflatten(1, tuple(input_shape)),
         )
-        he_init_(self)
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
         return self.layers(z)
