@@ -237,13 +237,18 @@ def test_minimax_fit_brings_in_rows_as_needed():
     assert fit.error <= fit.bound * (1 + 1e-9)
 
 
-def test_least_absolute_fit_equals_quantile_regression():
+@pytest.mark.parametrize("n_samples", [60, 700])
+def test_least_absolute_fit_equals_quantile_regression(n_samples):
     rng = np.random.default_rng(0)
-    codes, weight = rng.normal(size=(80, 3)), rng.uniform(0.5, 2, size=80)
-    targets = np.column_stack([codes[:, 0] ** 2, rng.integers(3, size=80)])
+    codes = np.column_stack([rng.normal(size=n_samples), rng.integers(3, size=n_samples)])
+    weight = rng.uniform(0.5, 2, size=n_samples)
+    # A skewed one, one with ties, and one that most rows fit exactly.
+    outliers = np.where(rng.uniform(size=n_samples) < 0.2, 50.0, 0.0)
+    exact = codes.sum(axis=1) + outliers
+    targets = np.column_stack([np.exp(2 * codes[:, 0]), rng.integers(3, size=n_samples), exact])
     design = affine_design(codes)
     ours = np.abs(targets - design @ least_absolute(design, targets, weight))
-    for k in range(2):
+    for k in range(3):
         model = QuantileRegressor(alpha=0).fit(codes, targets[:, k], sample_weight=weight)
         theirs = np.abs(targets[:, k] - model.predict(codes))
         assert weight @ ours[:, k] == pytest.approx(weight @ theirs, rel=1e-8)
