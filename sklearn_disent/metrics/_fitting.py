@@ -38,6 +38,9 @@ Split = tuple[ArrayLike, ArrayLike] | None
 # Shuffles of each code where an estimator tells nothing of its own about importance.
 _N_REPEATS = 5
 
+# Codes of linear classifiers are scaled down to this if they are larger.
+_LARGEST_CODE = 1e20
+
 
 class Importance(NamedTuple):
     """What predictors of all codes tell about each factor."""
@@ -129,9 +132,11 @@ def predictability_of(
     random_state = check_random_state(random_state)
     train, test = split_rows(checked, len(codes), split, test_size, random_state)
     seeds = draw_seeds(random_state, len(used))
+    # The solver squares codes, and does not come to an end with those that overflow.
+    X = checked.codes / max(np.abs(checked.codes).max() / _LARGEST_CODE, 1.0)
     relevance[fitted] = run(
         [
-            (_single_code_scores, model, checked.codes, checked.factors[:, k], train, test, s)
+            (_single_code_scores, model, X, checked.factors[:, k], train, test, s)
             for k, s in zip(fitted, seeds[fitted])
         ],
         n_jobs,

@@ -97,8 +97,8 @@ def sap_score(
     have no order.
 
     A linear classifier on one code tells few of many ordered classes apart: codes equal to
-    factors of five classes score about 0.2, and the published settings depend on the scale of
-    the codes, which are not standardised. Pass
+    factors of five classes score from 0 to 0.4, depending on the scale of the codes, which are
+    not standardised in the published settings. Pass
     ``classifier=make_pipeline(StandardScaler(), LinearSVC())``, or one that is not linear, to
     avoid that. A constant code predicts classes no better than guessing, and has an
     :math:`r^2` of 0. A lone code stands against 0. Factors with a single value are left out, with
@@ -349,7 +349,7 @@ def downstream_accuracy_score(
     Notes
     -----
     The best code is the one with the highest held-out accuracy, hence slightly too high: with
-    200 held-out rows and ten codes without information, by about 0.03. An r^2 below 0 counts
+    200 held-out rows and ten codes without information, by about 0.04. An r^2 below 0 counts
     as 0. Factors with a single value are left out, with a warning (nan if `average` is None).
 
     References

@@ -407,6 +407,14 @@ def test_two_samples_and_huge_codes_are_finite(score):
     assert np.isfinite(score([[0], [1]], [[1e140], [-1e140]], random_state=0))
 
 
+@pytest.mark.parametrize("scale", [1e149, 1e-300])
+def test_extreme_scales_of_codes_are_finite(scale):
+    factors = np.random.default_rng(0).integers(3, size=(60, 2))
+    assert 0 <= sap_score(factors.astype(str), factors * scale, random_state=0) <= 1
+    assert explicitness_score(factors, factors * scale, random_state=0) > 0.5
+    assert dci_disentanglement_score(factors, factors * scale, random_state=0) > 0.9
+
+
 @pytest.mark.parametrize(
     ("split", "match"),
     [
