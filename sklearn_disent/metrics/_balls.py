@@ -203,7 +203,7 @@ def _circumball(points: Floats) -> tuple[Floats, float]:
         return np.zeros(points.shape[1]), -1.0
     edges = points[1:] - points[0]
     # The centre is equally far from all points: 2 edge . (centre - first) = |edge|^2.
-    offset = np.linalg.lstsq(edges, np.square(edges).sum(axis=1) / 2)[0]
+    offset = np.linalg.lstsq(edges, np.square(edges).sum(axis=1) / 2, rcond=None)[0]
     return points[0] + offset, float(offset @ offset)
 
 

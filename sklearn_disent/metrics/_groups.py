@@ -49,10 +49,13 @@ def check_groups(groups: Sequence[ArrayLike], n_factors: int, n_codes: int) -> l
 def explained_share(factors: NDArray, codes: Floats, weight: Floats | None) -> Floats:
     """Share (K, D) of every code's variance that lies between the classes of every factor."""
     weight = np.ones(len(codes)) if weight is None else weight
-    centred = codes - np.average(codes, axis=0, weights=weight)
-    total = weight @ centred**2
     # The range, not the variance, tells a dead code: rounding leaves the latter above zero.
-    live = np.ptp(codes, axis=0) > 0
+    width = np.ptp(codes, axis=0)
+    live = width > 0
+    # At scale 1 no square overflows; the share has no scale.
+    scaled = codes / np.where(live, width, 1.0)
+    centred = scaled - np.average(scaled, axis=0, weights=weight)
+    total = weight @ centred**2
     share = np.zeros((factors.shape[1], codes.shape[1]))
     for k, classes in enumerate(factors.T):
         order = np.argsort(classes, kind="stable")

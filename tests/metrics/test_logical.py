@@ -331,6 +331,20 @@ def test_single_valued_factors_are_left_out():
         assert product_modularity_score(constant, data.codes) == 0.0
 
 
+@pytest.mark.parametrize("scale", [1e-149, 1e149])
+@pytest.mark.parametrize("deviation", DEVIATIONS)
+def test_codes_of_extreme_scale_give_finite_values(scale, deviation):
+    data = make_logical_codes("complement", n_levels=3)
+    for options in ({"groups": data.blocks}, {"assignment": "partition"}, {}):
+        distance = modularity_distance(
+            data.target, scale * data.codes, deviation=deviation, **options
+        )
+        assert np.isfinite(distance)
+        plain = modularity_distance(data.target, data.codes, deviation=deviation, **options)
+        power = 2 if deviation == "variance" else 1
+        assert distance == pytest.approx(plain * scale**power, rel=1e-6, abs=1e-12 * scale**power)
+
+
 def test_too_small_classes_leave_a_factor_out():
     with pytest.warns(DegenerateScoreWarning, match="min_class_size"):
         each = modularity_distance(GRID, MAP, min_class_size=3, average=None)
