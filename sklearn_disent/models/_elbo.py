@@ -20,8 +20,10 @@ class VAE(BaseVAE):
     n_components : int, default=10
         Number of latents.
     architecture : str, default="auto"
-        Encoder and decoder: "burgess" (convolutions, for square images) or "mlp"; "auto" takes
-        the first for images, the second for rows. See :mod:`sklearn_disent.networks`.
+        Encoder and decoder. For square images of 32, 64 or another power of two pixels:
+        "burgess", "locatello", "locatello_sbd" (spatial broadcast decoder), "montero_small",
+        "montero_large"; for any observations: "mlp", "chen_mlp". "auto" takes "burgess" for
+        images, "mlp" for rows. See :mod:`sklearn_disent.networks`.
     encoder : class, callable or torch.nn.Module, default=None
         Your own encoder instead: maps ``(n, *input_shape)`` to ``(n, 2 * n_components)``, means
         then log-variances. A class or callable is called with ``(input_shape,

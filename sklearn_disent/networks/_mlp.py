@@ -1,21 +1,12 @@
 """Fully connected encoder and decoder, for rows of features or small images."""
 
-import itertools
 from collections.abc import Sequence
 from math import prod
 
 import torch
 from torch import nn
 
-Shape = tuple[int, ...]
-
-
-def _stack(sizes: Sequence[int]) -> list[nn.Module]:
-    """Linear layers with ReLU between them; the last one stays linear."""
-    layers: list[nn.Module] = []
-    for n_in, n_out in itertools.pairwise(sizes):
-        layers += [nn.Linear(n_in, n_out), nn.ReLU()]
-    return layers[:-1]
+from sklearn_disent.networks._layers import Shape, dense
 
 
 class MLPEncoder(nn.Module):
@@ -44,7 +35,7 @@ class MLPEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Flatten(), *_stack([prod(input_shape), *hidden_sizes, n_outputs])
+            nn.Flatten(), *dense([prod(input_shape), *hidden_sizes, n_outputs])
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -77,7 +68,7 @@ class MLPDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            *_stack([n_components, *reversed(hidden_sizes), prod(input_shape)]),
+            *dense([n_components, *reversed(hidden_sizes), prod(input_shape)]),
             nn.Unflatten(1, tuple(input_shape)),
         )
 

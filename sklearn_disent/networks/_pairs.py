@@ -4,17 +4,36 @@ from typing import Any
 
 from torch import nn
 
+from sklearn_disent.networks._broadcast import SpatialBroadcastDecoder
 from sklearn_disent.networks._burgess import BurgessDecoder, BurgessEncoder
+from sklearn_disent.networks._chen import ChenDecoder, ChenEncoder
+from sklearn_disent.networks._locatello import LocatelloDecoder, LocatelloEncoder
 from sklearn_disent.networks._mlp import MLPDecoder, MLPEncoder
+from sklearn_disent.networks._montero import (
+    MonteroLargeDecoder,
+    MonteroLargeEncoder,
+    MonteroSmallDecoder,
+    MonteroSmallEncoder,
+)
 
 _PAIRS: dict[str, tuple[type[nn.Module], type[nn.Module]]] = {
     "burgess": (BurgessEncoder, BurgessDecoder),
+    "chen_mlp": (ChenEncoder, ChenDecoder),
+    "locatello": (LocatelloEncoder, LocatelloDecoder),
+    "locatello_sbd": (LocatelloEncoder, SpatialBroadcastDecoder),
     "mlp": (MLPEncoder, MLPDecoder),
+    "montero_large": (MonteroLargeEncoder, MonteroLargeDecoder),
+    "montero_small": (MonteroSmallEncoder, MonteroSmallDecoder),
 }
 
 
 def architecture_names() -> list[str]:
     """Names that ``architecture=`` accepts besides "auto".
+
+    "mlp" and "chen_mlp" (hidden layers of 1200) take observations of any shape. The others
+    are convolutional and take square images of any number of channels: "burgess", "locatello",
+    "montero_small", "montero_large", each with a mirrored decoder, and "locatello_sbd", which has
+    the spatial broadcast decoder. Layers and sizes are those that the classes list.
 
     Returns
     -------
@@ -23,7 +42,7 @@ def architecture_names() -> list[str]:
     Examples
     --------
     >>> architecture_names()
-    ['burgess', 'mlp']
+    ['burgess', 'chen_mlp', 'locatello', 'locatello_sbd', 'mlp', 'montero_large', 'montero_small']
     """
     return sorted(_PAIRS)
 
