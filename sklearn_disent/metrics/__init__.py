@@ -27,6 +27,7 @@ from ._pairs import classes_from_pairs
 from ._posterior import jemmig_score, rmig_score
 from ._predictive import downstream_accuracy_score, explicitness_score, sap_score
 from ._relevance import relevance_matrix
+from ._report import disentanglement_report
 from ._robustness import irs_score, unconfoundedness_score
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
 from ._unsupervised import (
@@ -94,6 +95,7 @@ __all__ = [
     "factorised_support_distance",
     "udr_score",
     # _report
+    "disentanglement_report",
     # _scorer
     "get_scorer",
     "get_scorer_names",

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from ._sharing import shared
 from ._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_degenerate
 
 # Constraints of every metric that predicts factors.
@@ -62,6 +63,7 @@ class Predictability(NamedTuple):
     """(n_factors,), which factors vary."""
 
 
+@shared
 def importance_of(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -99,6 +101,7 @@ def importance_of(
     return Importance(importance, informativeness, used)
 
 
+@shared
 def predictability_of(
     factors: ArrayLike,
     codes: ArrayLike,

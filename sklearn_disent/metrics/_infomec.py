@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from ._aggregation import average_of
 from ._relevance import INFORMATION, entropy_of, information_matrix
+from ._sharing import shared
 from ._validation import (
     FACTORS_CODES,
     Checked,
@@ -406,6 +407,7 @@ def _excess_share(matrix: NDArray, axis: int) -> NDArray[np.float64]:
     return np.clip((share - 1 / length) / (1 - 1 / length), 0.0, 1.0)
 
 
+@shared
 def _normalised_information(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -15,6 +15,7 @@ from ._balls import both_orders, class_centres, row_chunks
 from ._fits import affine_design, least_absolute, least_squares, minimax_fit
 from ._groups import embed_factors
 from ._logical_modularity import combine, score_of
+from ._sharing import shared
 from ._validation import FACTORS_CODES, check_data, varied_factors
 
 __all__ = [
@@ -313,6 +314,7 @@ class _Data(NamedTuple):
         return [[points] for points in used] if average is None else [used] if used else []
 
 
+@shared
 def _data_of(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -335,6 +337,7 @@ def _finish(data: _Data, values: list[float], average: str | None) -> float | Fl
     return combine(per_factor, data.used, None)
 
 
+@shared
 def _inverse_distance(
     data: _Data, error: str, inverse: str | RegressorMixin, cv: Any, average: str | None
 ) -> float | Floats:
@@ -393,6 +396,7 @@ def _regress(
     return np.asarray(predicted, dtype=np.float64).reshape(len(codes), -1)
 
 
+@shared
 def _contraction_distance(data: _Data, aggregate: str, average: str | None) -> float | Floats:
     parts = [np.hstack(factors) for factors in data.parts(average)]
     weight = np.ones(len(data.codes)) if data.sample_weight is None else data.sample_weight

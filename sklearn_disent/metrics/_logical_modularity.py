@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from ._balls import class_centres, class_deviations
 from ._groups import assign_codes, check_groups, project_codes
+from ._sharing import shared
 from ._validation import FACTORS_CODES, Checked, check_data, varied_factors, warn_degenerate
 
 __all__ = [
@@ -434,6 +435,7 @@ class _Blocks(NamedTuple):
     sample_weight: Floats | None
 
 
+@shared
 def _blocks_of(
     factors: ArrayLike,
     codes: ArrayLike,

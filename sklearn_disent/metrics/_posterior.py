@@ -18,6 +18,7 @@ from ._relevance import (
     entropy_of,
     inner_edges,
 )
+from ._sharing import shared
 from ._validation import Checked, check_codes, check_data, warn_degenerate, warn_single_valued
 
 __all__ = ["jemmig_score", "rmig_score"]
@@ -257,6 +258,7 @@ def _jemmig(
     return average_of(np.clip(1.0 - share, 0.0, 1.0), used, average)
 
 
+@shared
 def posterior_information_of(
     codes_std: ArrayLike | float | None,
     code_range: tuple[float, float] | None,

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from ._fitting import correlation_matrix, importance_of, predictability_of
 from ._robustness import robustness_of
+from ._sharing import shared
 from ._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_degenerate
 
 __all__ = ["relevance_matrix"]
@@ -78,6 +79,7 @@ def checked_information(
     return checked, info
 
 
+@shared
 def information_matrix(
     checked: Checked,
     *,

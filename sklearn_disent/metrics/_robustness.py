@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, validate_params
 
 from ._aggregation import average_of
+from ._sharing import shared
 from ._validation import (
     FACTORS_CODES,
     Checked,
@@ -210,6 +211,7 @@ def robustness_of(
     return np.clip(robustness_matrix(checked, q), 0.0, 1.0)
 
 
+@shared
 def robustness_matrix(checked: Checked, q: float) -> NDArray[np.float64]:
     """IRS of every factor and code (n_factors, n_codes), zero where either is constant.
 

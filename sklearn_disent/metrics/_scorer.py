@@ -31,6 +31,7 @@ from ._minimality import minimality_score, sufficiency_score
 from ._posterior import jemmig_score, rmig_score
 from ._predictive import downstream_accuracy_score, explicitness_score, sap_score
 from ._robustness import irs_score, unconfoundedness_score
+from ._sharing import sharing
 from ._unsupervised import (
     code_mutual_info_error,
     factorised_support_distance,
@@ -193,6 +194,8 @@ def multimetric_scorer(
 ) -> "_MultimetricScorer":
     """Scorer of several metrics, which encodes the samples once.
 
+    What the metrics have in common, a matrix or the fits of a predictor, is computed once, too.
+
     Parameters
     ----------
     metrics : list of str, or dict
@@ -255,7 +258,7 @@ class _LabelFreeScorer:
 
 
 class _MultimetricScorer:
-    """Scorer (estimator, X, y=None) that gives a dict; the codes are computed once."""
+    """Scorer (estimator, X, y=None) that gives a dict; codes and matrices are computed once."""
 
     def __init__(self, options: dict[str, dict[str, Any]]):
         self.options = options
@@ -271,14 +274,15 @@ class _MultimetricScorer:
         if any(func not in _ESTIMATOR for func in functions.values()):
             codes = encode(estimator, X)
         scores = {}
-        for name, func in functions.items():
-            if func in _SUPERVISED:
-                score = func(y, codes, **self.options[name])
-            elif func in _UNSUPERVISED:
-                score = func(codes, **self.options[name])
-            else:
-                score = func(*unwrap_estimator(estimator, X), y, **self.options[name])
-            scores[name] = -score if _is_loss(func) else score
+        with sharing():
+            for name, func in functions.items():
+                if func in _SUPERVISED:
+                    score = func(y, codes, **self.options[name])
+                elif func in _UNSUPERVISED:
+                    score = func(codes, **self.options[name])
+                else:
+                    score = func(*unwrap_estimator(estimator, X), y, **self.options[name])
+                scores[name] = -score if _is_loss(func) else score
         return scores
 
     def __repr__(self) -> str:

@@ -13,6 +13,9 @@ Names shared by the whole room:
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -22,6 +25,7 @@ from scipy.sparse import issparse
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from ..exceptions import DegenerateScoreWarning
+from ._sharing import shared
 
 __all__ = ["check_factors_codes"]
 
@@ -33,6 +37,9 @@ FACTORS_CODES: dict[str, list] = {
     "average": [StrOptions({"macro"}), None],
     "random_state": ["random_state"],
 }
+
+# Where warnings go that one caller wants to sum up, such as those of many resamples.
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 # Squares and ranges of larger codes overflow float64.
 _LARGEST_CODE = 1e150
@@ -110,6 +117,7 @@ def check_factors_codes(
     return checked.factors, checked.codes
 
 
+@shared
 def check_data(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -213,8 +221,22 @@ def live_codes(codes: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
     return live
 
 
+@contextmanager
+def collecting_warnings() -> Iterator[list[str]]:
+    """Until the end of the block, messages of `warn_degenerate` are listed instead of shown."""
+    token = _COLLECTED.set([])
+    try:
+        yield _COLLECTED.get()
+    finally:
+        _COLLECTED.reset(token)
+
+
 def warn_degenerate(message: str) -> None:
     """Warn with our own class, on the line of the user's code that called the package."""
+    collected = _COLLECTED.get()
+    if collected is not None:
+        collected.append(message)
+        return
     skipped = (__name__.partition(".")[0], "sklearn")
     level, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in skipped:

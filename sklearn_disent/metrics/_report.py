@@ -1,0 +1,443 @@
+"""All scores of a representation in one table, each matrix computed once."""
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils.parallel import Parallel, delayed
+
+from ._scorer import _SUPERVISED, _UNSUPERVISED, _is_loss
+from ._sharing import sharing
+from ._validation import FACTORS_CODES, check_codes, collecting_warnings, warn_degenerate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["disentanglement_report"]
+
+# What a metric asks, one name per metric; a metric that is not here comes last, under "Other".
+_QUESTIONS: dict[str, tuple[str, ...]] = {
+    "Modularity: is each code about one factor?": (
+        "modularity",
+        "mig_sup",
+        "minimality",
+        "infom",
+        "med_disentanglement",
+        "dci_disentanglement",
+        "irs",
+        "unconfoundedness",
+        "product_modularity",
+        "constancy_modularity",
+        "modularity_distance",
+    ),
+    "Compactness: is each factor in one code?": (
+        "mig",
+        "rmig",
+        "sufficiency",
+        "infoc",
+        "med_completeness",
+        "dci_completeness",
+        "sap",
+    ),
+    "Explicitness: can the factors be read off the codes?": (
+        "infoe",
+        "explicitness",
+        "dci_informativeness",
+        "downstream_accuracy",
+        "inverse_informativeness",
+        "contraction_informativeness",
+        "informativeness_distance",
+    ),
+    "Several of these at once": (
+        "jemmig",
+        "dcimig",
+        "beta_vae",
+        "factor_vae",
+        "r_factor_vae",
+    ),
+    "Independence: do the codes vary freely of each other? (no factors needed)": (
+        "gaussian_total_correlation_error",
+        "gaussian_wasserstein_correlation_error",
+        "code_mutual_info_error",
+        "factorised_support_distance",
+    ),
+}
+_OTHER = "Other"
+
+# Options that hold a value per sample, which has to follow its sample into a resample.
+_PER_SAMPLE = ("sample_weight", "codes_std")
+
+Options = dict[str, dict[str, Any]]
+
+
+@validate_params(
+    {
+        "metrics": [StrOptions({"all"}), list, tuple],
+        "metric_params": [dict, None],
+        "n_bootstrap": [Interval(Integral, 0, None, closed="left")],
+        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
+        "n_permutations": [Interval(Integral, 0, None, closed="left")],
+        "output": [StrOptions({"text", "dict", "frame"})],
+        "digits": [Interval(Integral, 0, None, closed="left")],
+        "factor_bins": FACTORS_CODES["factor_bins"],
+        "nan_policy": FACTORS_CODES["nan_policy"],
+        "n_jobs": [Integral, None],
+        "random_state": FACTORS_CODES["random_state"],
+    },
+    # The options of each metric are for the metric to judge.
+    prefer_skip_nested_validation=False,
+)
+def disentanglement_report(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    metrics: str | Sequence[str] = "all",
+    metric_params: Mapping[str, Mapping[str, Any]] | None = None,
+    n_bootstrap: int = 0,
+    confidence_level: float = 0.95,
+    n_permutations: int = 0,
+    output: str = "text",
+    digits: int = 3,
+    factor_bins: int | str | None = None,
+    nan_policy: str = "raise",
+    n_jobs: int | None = None,
+    random_state: int | RandomState | None = None,
+) -> "str | dict[str, dict[str, Any]] | pd.DataFrame":
+    """All scores of a representation, grouped by what they ask.
+
+    Every value is the one that the metric's own function gives, with the same `random_state`;
+    matrices and fits that several metrics rest on are computed once. On request each value comes
+    with a confidence interval and with what codes without any relation to the factors get.
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    metrics : "all" or list of str, default="all"
+        Names of metrics: those of their functions, without "_score".
+    metric_params : dict or None, default=None
+        Options by the name of the metric, such as ``{"mig": {"n_bins": 10}}``.
+    n_bootstrap : int, default=0
+        Number of resamples for confidence intervals, see Notes; 0 for none. Some hundred are
+        usual.
+    confidence_level : float, default=0.95
+        Level of the intervals.
+    n_permutations : int, default=0
+        Number of shuffles for the columns `chance` and `p_value`; 0 for none.
+    output : {"text", "dict", "frame"}, default="text"
+        A table to print, a dict of dicts by metric, or a pandas DataFrame indexed by metric.
+    digits : int, default=3
+        Decimals in the text.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned, for the metrics that need classes; they are an error
+        if None.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    n_jobs : int or None, default=None
+        Processes for the resamples and shuffles, threads for the fits. It does not change the
+        result.
+    random_state : int, RandomState instance or None, default=None
+        Passed to every metric that takes one: an int as it is, else one int drawn from it. It
+        also draws the resamples and shuffles.
+
+    Returns
+    -------
+    report : str, dict or DataFrame
+        For every metric `question`, `value`, `lowest` and `highest` possible value and
+        `greater_is_better`; with `n_bootstrap` also `ci_low` and `ci_high`, with
+        `n_permutations` also `chance`, the mean over shuffles, and `p_value`, the share of
+        shuffles that are no worse, the codes themselves included.
+
+    See Also
+    --------
+    multimetric_scorer : The same scores for a search over models.
+    relevance_matrix : The matrices behind the scores.
+
+    Notes
+    -----
+    Intervals are those of half-sampling: every resample is half of the rows, without
+    replacement, and the interval is the value plus the quantiles of the resampled values' distance
+    from their mean. Means vary over half-samples as they do over new data sets of the full size.
+    The bootstrap with replacement fails here: copies of a row on both sides of a split give the
+    answer away, are each other's nearest neighbours, and count as information. The interval is
+    about the expected score at this number of rows; it tells nothing of the seeds of the model
+    that made the codes.
+
+    For chance, rows of codes are shuffled against the factors; for metrics that need no factors,
+    every code by itself. Warnings about degenerate resamples are summed up in one.
+
+    Ranges are those of the default options. A metric whose options leave an array
+    (``average=None``) has no place in the report.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import disentanglement_report
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(4, size=(500, 2))
+    >>> codes = factors @ [[1, 0], [0.3, 1]] + 0.1 * rng.normal(size=(500, 2))
+    >>> print(disentanglement_report(factors, codes, metrics=["mig", "sap", "minimality"]))
+                     value     range  better
+    <BLANKLINE>
+    Modularity: is each code about one factor?
+      minimality     0.547    0 .. 1  higher
+    <BLANKLINE>
+    Compactness: is each factor in one code?
+      mig            0.604    0 .. 1  higher
+      sap            0.911    0 .. 1  higher
+    <BLANKLINE>
+    500 samples, 2 factors, 2 codes.
+    """
+    functions = _choose(metrics)
+    options = _check_params(metric_params, functions)
+    rng = check_random_state(random_state)
+    is_seed = isinstance(random_state, Integral)
+    seed = int(random_state) if is_seed else int(rng.randint(np.iinfo(np.int32).max))
+    common = {"factor_bins": factor_bins, "nan_policy": nan_policy}
+    plan = _Plan(functions, options, common)
+    values = plan.scores(factors, codes, random_state=seed, n_jobs=n_jobs)
+    rows = {name: _row(name, functions[name], value) for name, value in values.items()}
+    n_samples = len(check_codes(codes, nan_policy="omit"))
+    if n_bootstrap:
+        samples = _resample(plan, factors, codes, _half, n_bootstrap, rng, n_jobs)
+        scale = np.sqrt((n_samples // 2) / (n_samples - n_samples // 2))
+        for name, row in rows.items():
+            interval = _interval(row["value"], samples[name], scale, confidence_level)
+            row["ci_low"], row["ci_high"] = np.clip(interval, row["lowest"], row["highest"])
+    if n_permutations:
+        samples = _resample(plan, factors, codes, _shuffle, n_permutations, rng, n_jobs)
+        for name, row in rows.items():
+            row["chance"] = float(samples[name].mean())
+            row["p_value"] = _p_value(row, samples[name])
+    if output == "frame":
+        return _frame(rows)
+    if output == "dict":
+        return rows
+    sizes = f"{n_samples} samples, {np.shape(factors)[1]} factors, {np.shape(codes)[1]} codes."
+    return _text(rows, digits, sizes)
+
+
+def _report_name(func: Callable[..., Any]) -> str:
+    return func.__name__.removesuffix("_score")
+
+
+_FUNCTIONS = {_report_name(func): func for func in (*_SUPERVISED, *_UNSUPERVISED)}
+
+
+def _question(name: str) -> str:
+    return next((question for question, names in _QUESTIONS.items() if name in names), _OTHER)
+
+
+def _choose(metrics: str | Iterable[str]) -> dict[str, Callable[..., Any]]:
+    """Functions by name, in the order of the questions."""
+    wanted = list(_FUNCTIONS) if metrics == "all" else [*metrics]
+    unknown = [name for name in wanted if name not in _FUNCTIONS]
+    if unknown or not wanted:
+        raise ValueError(
+            f"metrics must be 'all' or one or more of {sorted(_FUNCTIONS)}, got "
+            f"{unknown or metrics}."
+        )
+    order = [name for names in _QUESTIONS.values() for name in names if name in wanted]
+    return {name: _FUNCTIONS[name] for name in (*order, *wanted)}
+
+
+def _check_params(
+    metric_params: Mapping[str, Mapping[str, Any]] | None, functions: Mapping[str, Any]
+) -> Options:
+    params = {name: dict(options) for name, options in (metric_params or {}).items()}
+    foreign = [name for name in params if name not in functions]
+    if foreign:
+        raise ValueError(
+            f"metric_params has options for {foreign}, which are not among the metrics of this "
+            f"report: {list(functions)}."
+        )
+    return params
+
+
+class _Plan(NamedTuple):
+    """What to compute, whatever the samples."""
+
+    functions: dict[str, Callable[..., Any]]
+    options: Options
+    """Of single metrics."""
+    common: dict[str, Any]
+    """For every metric that has such a parameter, unless it has an option of its own."""
+
+    def scores(
+        self, factors: ArrayLike, codes: ArrayLike, *, label_free: Any = None, **common: Any
+    ) -> dict[str, float]:
+        """One float per metric; `label_free` are other codes for the metrics of codes alone."""
+        label_free = codes if label_free is None else label_free
+        scores = {}
+        with sharing():
+            for name, func in self.functions.items():
+                parameters = inspect.signature(func).parameters
+                given = {**self.common, **common}
+                options = {key: given[key] for key in given if key in parameters}
+                options |= self.options.get(name, {})
+                data = (factors, codes) if func in _SUPERVISED else (label_free,)
+                value = func(*data, **options)
+                if not isinstance(value, float):
+                    raise ValueError(
+                        f"The options of {name} must leave one number, got {type(value).__name__} "
+                        f"with {options}. Leave average and return_matrix as they are, or call "
+                        f"{func.__name__} itself."
+                    )
+                scores[name] = value
+        return scores
+
+    def with_rows(self, rows: NDArray[np.int64]) -> "_Plan":
+        """The plan for these samples alone, options that hold a value per sample included."""
+        options = {}
+        for name, given in self.options.items():
+            if given.get("split") is not None:
+                raise ValueError(
+                    f"The split of {name} holds row numbers, which mean nothing in a resample. "
+                    "Leave it out, or use n_bootstrap=0."
+                )
+            per_sample = {
+                key: np.asarray(given[key])[rows]
+                for key in _PER_SAMPLE
+                if np.ndim(given.get(key)) == (1 if key == "sample_weight" else 2)
+            }
+            options[name] = {**given, **per_sample}
+        return self._replace(options=options)
+
+
+def _half(
+    plan: _Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
+) -> tuple[_Plan, ArrayLike, NDArray, NDArray]:
+    """Half of the rows, without replacement."""
+    if len(codes) < 4:
+        raise ValueError(
+            f"n_bootstrap scores halves of the samples and needs at least 4 of them, got "
+            f"{len(codes)}. Use n_bootstrap=0."
+        )
+    rows = rng.permutation(len(codes))[: len(codes) // 2]
+    return plan.with_rows(rows), _rows_of(factors, rows), codes[rows], codes[rows]
+
+
+def _shuffle(
+    plan: _Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
+) -> tuple[_Plan, ArrayLike, NDArray, NDArray]:
+    """Codes without relation to the factors, and codes without relation to each other."""
+    weighted = [n for n, given in plan.options.items() if given.get("sample_weight") is not None]
+    if weighted:
+        raise ValueError(
+            f"n_permutations shuffles samples and cannot take sample_weight, got one for "
+            f"{weighted}. Repeat the rows instead."
+        )
+    rows = rng.permutation(len(codes))
+    options = {
+        name: {**given, "codes_std": np.asarray(given["codes_std"])[rows]}
+        if np.ndim(given.get("codes_std")) == 2
+        else given
+        for name, given in plan.options.items()
+    }
+    apart = np.column_stack([rng.permutation(code) for code in codes.T])
+    return plan._replace(options=options), factors, codes[rows], apart
+
+
+def _rows_of(factors: Any, rows: NDArray[np.int64]) -> Any:
+    # Frames and lists keep their types of columns; anything else is an array at heart.
+    if isinstance(factors, (list, tuple)) or hasattr(factors, "columns"):
+        return _safe_indexing(factors, rows)
+    return np.asarray(factors)[rows]
+
+
+def _resample(
+    plan: _Plan,
+    factors: ArrayLike,
+    codes: ArrayLike,
+    change: Callable[..., tuple],
+    n_samples: int,
+    rng: RandomState,
+    n_jobs: int | None,
+) -> dict[str, NDArray[np.float64]]:
+    """Scores of changed samples by metric; what they warned about, in one warning."""
+    array = check_codes(codes, nan_policy="omit")
+    # Drawn before any of them runs, so that n_jobs changes nothing.
+    seeds = rng.randint(np.iinfo(np.int32).max, size=n_samples)
+    results = Parallel(n_jobs=n_jobs)(
+        delayed(_changed_scores)(plan, factors, array, change, int(seed)) for seed in seeds
+    )
+    counts = Counter(message for _, messages in results for message in set(messages))
+    if counts:
+        message, count = counts.most_common(1)[0]
+        warn_degenerate(
+            f"Resamples were degenerate in {len(counts)} ways, the most frequent in {count} of "
+            f"{n_samples}: {message}"
+        )
+    return {name: np.array([scores[name] for scores, _ in results]) for name in plan.functions}
+
+
+def _changed_scores(
+    plan: _Plan, factors: ArrayLike, codes: NDArray, change: Callable[..., tuple], seed: int
+) -> tuple[dict[str, float], list[str]]:
+    plan, factors, codes, label_free = change(plan, factors, codes, RandomState(seed))
+    with collecting_warnings() as messages:
+        scores = plan.scores(factors, codes, label_free=label_free, random_state=seed)
+    return scores, messages
+
+
+def _row(name: str, func: Callable[..., Any], value: float) -> dict[str, Any]:
+    loss = _is_loss(func)
+    return {
+        "question": _question(name),
+        "value": value,
+        "lowest": 0.0,
+        "highest": np.inf if loss else 1.0,
+        "greater_is_better": not loss,
+    }
+
+
+def _interval(
+    value: float, samples: NDArray[np.float64], scale: float, level: float
+) -> tuple[float, float]:
+    if not np.isfinite([value, *samples]).all():
+        return min(value, samples.min()), max(value, samples.max())
+    tail = (1 - level) / 2
+    low, high = scale * np.quantile(samples - samples.mean(), [tail, 1 - tail])
+    return value + float(low), value + float(high)
+
+
+def _p_value(row: dict[str, Any], samples: NDArray[np.float64]) -> float:
+    no_worse = samples >= row["value"] if row["greater_is_better"] else samples <= row["value"]
+    return float((1 + no_worse.sum()) / (1 + len(samples)))
+
+
+def _frame(rows: dict[str, dict[str, Any]]) -> "pd.DataFrame":
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "output='frame' needs pandas: pip install 'sklearn-disent[report]', or use "
+            "output='dict'."
+        ) from error
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
+
+
+def _text(rows: dict[str, dict[str, Any]], digits: int, sizes: str) -> str:
+    numbers = ("value", "ci_low", "ci_high", "chance", "p_value")
+    columns = [name for name in numbers if name in next(iter(rows.values()))]
+    width = max(map(len, rows)) + 2
+    lines = [" " * width + "".join(f"{n:>10}" for n in (*columns, "range")) + "  better"]
+    question = None
+    for name, row in rows.items():
+        if row["question"] != question:
+            question = row["question"]
+            lines += ["", question]
+        cells = "".join(f"{row[column]:>10.{digits}f}" for column in columns)
+        limits = f"{row['lowest']:g} .. {row['highest']:g}"
+        better = "higher" if row["greater_is_better"] else "lower"
+        lines.append(f"{'  ' + name:<{width}}{cells}{limits:>10}  {better}")
+    return "\n".join([*lines, "", sizes])

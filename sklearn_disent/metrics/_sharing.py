@@ -1,0 +1,70 @@
+"""Computations that several metrics have in common: within `sharing()`, each is done once.
+
+A metric that is called by itself computes its own matrix. Among others, on the same data and with
+the same settings, it gets the one that is there already. Hence nothing needs to know which metrics
+rest on which matrix: the function that computes a matrix carries `shared`, and that is all.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Number
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Per thread and per task, as context variables are: metrics elsewhere see nothing of it.
+_STORE: ContextVar[dict[Hashable, tuple[Any, Any]] | None] = ContextVar("store", default=None)
+
+
+@contextmanager
+def sharing() -> Iterator[None]:
+    """Until the end of the block, every shared function is computed once for equal arguments.
+
+    Data count as equal if they are the same object, settings if they are equal. The data must not
+    change meanwhile, nor may anyone write into a result.
+    """
+    token = _STORE.set({})
+    try:
+        yield
+    finally:
+        _STORE.reset(token)
+
+
+def shared(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function whose results metrics may share."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        store = _STORE.get()
+        if store is None:
+            return function(*args, **kwargs)
+        arguments = signature.bind(*args, **kwargs)
+        arguments.apply_defaults()
+        # A generator goes on with every draw: the next result would be another.
+        if isinstance(arguments.arguments.get("random_state"), np.random.RandomState):
+            return function(*args, **kwargs)
+        key = (function, _token(arguments.arguments))
+        if key not in store:
+            # The arguments are kept, too: an id is unique only among the living.
+            store[key] = function(*args, **kwargs), arguments
+        return store[key][0]
+
+    return wrapper
+
+
+def _token(value: Any) -> Hashable:
+    """Equal for equal settings and for the same object, with the type, since 1 == True."""
+    if isinstance(value, dict):
+        return tuple((name, _token(value[name])) for name in sorted(value))
+    if type(value) is tuple:
+        return tuple(_token(entry) for entry in value)
+    if value is None or isinstance(value, (str, Number)):
+        return type(value), value
+    return id(value)
