@@ -273,20 +273,38 @@ class BaseVAE(BaseNet):
         -------
         elbo : ndarray of shape (n,)
         """
+        log_likelihood, kl = self.elbo_terms(X)
+        return log_likelihood - kl
+
+    def elbo_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The two parts of the evidence lower bound of each observation, in nats.
+
+        Parameters
+        ----------
+        X : array-like
+            Observations.
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n,)
+            ``E_q log p(x|z)``.
+        kl : ndarray of shape (n,)
+            ``KL(q(z|x), p(z))``.
+        """
         check_is_fitted(self)
         sobol = stats.qmc.Sobol(self.n_components_, rng=np.random.default_rng(0))
         points = stats.norm.ppf(sobol.random(_N_ELBO_DRAWS)).astype(np.float32)
         noises = torch.from_numpy(points).to(self.device)
 
-        def elbo(x: torch.Tensor) -> tuple[torch.Tensor]:
+        def terms(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             mean, log_var = self.module_.encode(x)
             std = (0.5 * log_var).exp()
             decoder = self.module_.decoder
             nll = sum(self._reconstruction(x, decoder(mean + std * noise)) for noise in noises)
-            return (-nll / len(noises) - gaussian_kl(mean, log_var).sum(1),)
+            return -nll / len(noises), gaussian_kl(mean, log_var).sum(1)
 
-        (values,) = self._map_batches(X, elbo)
-        return values
+        log_likelihood, kl = self._map_batches(X, terms)
+        return log_likelihood, kl
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of :meth:`score_samples`: the ELBO in nats per observation.
