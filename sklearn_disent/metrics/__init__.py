@@ -10,6 +10,7 @@ from ._dci import (
 from ._infomec import infoc_score, infoe_score, infom_score
 from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
 from ._interventional import beta_vae_score, factor_vae_score, r_factor_vae_score
+from ._living_times import relative_living_times
 from ._logical_informativeness import (
     contraction_informativeness_score,
     informativeness_distance,
@@ -30,6 +31,7 @@ from ._relevance import relevance_matrix
 from ._report import disentanglement_report
 from ._robustness import irs_score, unconfoundedness_score
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
+from ._transport import wasserstein_barycenter_1d, wasserstein_distance_1d
 from ._unsupervised import (
     code_mutual_info_error,
     factorised_support_distance,
@@ -94,6 +96,10 @@ __all__ = [
     "code_mutual_info_error",
     "factorised_support_distance",
     "udr_score",
+    # _living_times, _transport
+    "relative_living_times",
+    "wasserstein_barycenter_1d",
+    "wasserstein_distance_1d",
     # _report
     "disentanglement_report",
     # _scorer
