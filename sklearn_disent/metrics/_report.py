@@ -212,7 +212,8 @@ def disentanglement_report(
         scale = np.sqrt((n_samples // 2) / (n_samples - n_samples // 2))
         for name, row in rows.items():
             interval = _interval(row["value"], samples[name], scale, confidence_level)
-            row["ci_low"], row["ci_high"] = np.clip(interval, row["lowest"], row["highest"])
+            limits = np.clip(interval, row["lowest"], row["highest"])
+            row["ci_low"], row["ci_high"] = limits.tolist()
     if n_permutations:
         samples = _resample(plan, factors, codes, _shuffle, n_permutations, rng, n_jobs)
         for name, row in rows.items():

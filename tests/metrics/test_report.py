@@ -1,0 +1,397 @@
+"""The report: the same values as the metrics themselves, and what it adds to them."""
+
+import inspect
+import threading
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from sklearn_disent import metrics
+from sklearn_disent.exceptions import DegenerateScoreWarning
+from sklearn_disent.metrics import (
+    _fitting,
+    _infomec,
+    _relevance,
+    _report,
+    _robustness,
+    disentanglement_report,
+    get_scorer_names,
+    multimetric_scorer,
+)
+from sklearn_disent.metrics._sharing import shared, sharing
+
+TREES = (DecisionTreeClassifier(max_depth=4), DecisionTreeRegressor(max_depth=4))
+# Fewer trees, draws and rows; the rest as it comes.
+CHEAP = {
+    "downstream_accuracy": {"estimator": TREES},
+    "beta_vae": {"n_train": 500, "n_eval": 500},
+    "mig": {"n_bins": 7},
+}
+FAST = ["mig", "modularity", "minimality", "sap", "gaussian_wasserstein_correlation_error"]
+
+
+def make_data(n_samples=200, seed=0, noise=0.3):
+    rng = np.random.default_rng(seed)
+    factors = np.column_stack([rng.integers(n, size=n_samples) for n in (3, 4)])
+    mixing = np.array([[1.0, 0.2, 0.0], [0.0, 0.8, 0.3]])
+    return factors, factors @ mixing + noise * rng.normal(size=(n_samples, 3))
+
+
+def alone(name, factors, codes, **common):
+    func = _report._FUNCTIONS[name]
+    parameters = inspect.signature(func).parameters
+    options = {key: value for key, value in common.items() if key in parameters}
+    data = (factors, codes) if "factors" in parameters else (codes,)
+    return func(*data, **{**options, **CHEAP.get(name, {})})
+
+
+def with_metric(monkeypatch, func):
+    monkeypatch.setattr(_report, "_SUPERVISED", (*_report._SUPERVISED, func))
+    monkeypatch.setitem(_report._FUNCTIONS, _report._report_name(func), func)
+
+
+def counted(monkeypatch, module, name):
+    """Calls of a function of a module, by its arguments."""
+    calls, func = [], getattr(module, name)
+
+    def wrapper(*args):
+        calls.append(args)
+        return func(*args)
+
+    monkeypatch.setattr(module, name, wrapper)
+    return calls
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return disentanglement_report(*make_data(), metric_params=CHEAP, output="dict", random_state=0)
+
+
+@pytest.mark.parametrize("name", sorted(_report._FUNCTIONS))
+def test_report_equals_each_metric(whole, name):
+    assert whole[name]["value"] == alone(name, *make_data(), random_state=0)
+
+
+def test_report_holds_every_metric(whole):
+    functions = {n for n in metrics.__all__ if n.endswith(("_score", "_error", "_distance"))}
+    of_arrays = {
+        name
+        for name in functions - {"udr_score"}
+        if next(iter(inspect.signature(getattr(metrics, name)).parameters)) in {"factors", "codes"}
+    }
+    assert set(whole) == {name.removesuffix("_score") for name in of_arrays}
+    assert {f"neg_{n}" if n not in get_scorer_names() else n for n in whole} <= set(
+        get_scorer_names()
+    )
+
+
+def test_report_asks_every_metric_one_question():
+    asked = [name for names in _report._QUESTIONS.values() for name in names]
+    assert sorted(asked) == sorted(_report._FUNCTIONS)
+
+
+def test_report_ranges_hold(whole):
+    for row in whole.values():
+        assert row["lowest"] <= row["value"] <= row["highest"]
+
+
+def test_report_takes_a_new_metric_as_it_comes(monkeypatch):
+    def new_score(factors, codes, *, n_bins=3):
+        return float(n_bins) / 10
+
+    with_metric(monkeypatch, new_score)
+    data = make_data()
+    options = {"new": {"n_bins": 4}}
+    report = disentanglement_report(*data, metrics=["new", "mig"], metric_params=options)
+    assert report.index("mig") < report.index("Other\n  new")
+    assert report.split("Other\n")[1].split()[:2] == ["new", "0.400"]
+
+
+def test_report_computes_every_matrix_once(monkeypatch):
+    factors, codes = make_data()
+    information = counted(monkeypatch, _relevance, "_information")
+    fits = counted(monkeypatch, _fitting, "_importance")
+    neighbours = counted(monkeypatch, _infomec, "_ross")
+    quantiles = counted(monkeypatch, _robustness, "_deviation_quantile")
+    names = [n for n in _report._FUNCTIONS if n not in ("downstream_accuracy", "beta_vae")]
+    disentanglement_report(factors, codes, metrics=names, random_state=0)
+    # With 20 bins, with 15, and once between the codes themselves.
+    assert len(information) == 3
+    assert len(fits) == 2
+    assert len(neighbours) == 2 * 3
+    assert len(quantiles) == 3 + 4
+
+
+def test_multimetric_scorer_fits_once(monkeypatch):
+    factors, codes = make_data()
+    fits = counted(monkeypatch, _fitting, "_importance")
+    names = ["dci_disentanglement", "dci_completeness", "dci_informativeness"]
+    options = {name: {"random_state": 0, "estimator": TREES} for name in names}
+    pca = PCA(3).fit(codes)
+    scores = multimetric_scorer(options)(pca, codes, factors)
+    assert len(fits) == 2
+    single = metrics.dci_scores(factors, pca.transform(codes), random_state=0, estimator=TREES)
+    assert list(scores.values()) == list(single)
+
+
+def test_sharing_ends_with_its_block():
+    calls = []
+
+    @shared
+    def double(data, factor=2, random_state=None):
+        calls.append(factor)
+        return [factor * value for value in data]
+
+    data = [1, 2]
+    with sharing():
+        assert double(data) is double(data, 2)
+        assert double(data, factor=2.0) is not double(data)
+        assert double([1, 2]) is not double(data)
+        with sharing():
+            double(data)
+        rng = np.random.RandomState(0)
+        assert double(data, random_state=rng) is not double(data, random_state=rng)
+        other = threading.Thread(target=double, args=(data,))
+        other.start()
+        other.join()
+    double(data)
+    assert len(calls) == 3 + 1 + 2 + 1 + 1
+
+
+def test_report_forms_agree():
+    options = {"metrics": FAST, "n_bootstrap": 5, "n_permutations": 5, "random_state": 0}
+    as_dict, frame, text = (
+        disentanglement_report(*make_data(), output=output, **options)
+        for output in ("dict", "frame", "text")
+    )
+    assert frame.to_dict(orient="index") == as_dict
+    assert frame.index.name == "metric"
+    assert all(type(row["ci_low"]) is type(row["chance"]) is float for row in as_dict.values())
+    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line[:2] == "  "}
+    assert lines.pop("value") == ["ci_low", "ci_high", "chance", "p_value", "range", "better"]
+    for name, cells in lines.items():
+        row = as_dict[name]
+        numbers = ("value", "ci_low", "ci_high", "chance", "p_value")
+        assert cells[:5] == [f"{row[key]:.3f}" for key in numbers]
+        assert cells[-1] == ("higher" if row["greater_is_better"] else "lower")
+    assert list(lines) == list(as_dict)
+    assert text.endswith("200 samples, 2 factors, 3 codes.")
+
+
+def test_report_interval_of_a_mean_is_the_known_one(monkeypatch):
+    def mean_distance(factors, codes):
+        return float(np.mean(codes))
+
+    with_metric(monkeypatch, mean_distance)
+    codes = np.random.default_rng(0).normal(50.0, 1.0, size=(301, 1))
+    row = disentanglement_report(
+        np.zeros((301, 1), int),
+        codes,
+        metrics=["mean_distance"],
+        n_bootstrap=2000,
+        confidence_level=0.9,
+        output="dict",
+        random_state=0,
+    )["mean_distance"]
+    half_width = 1.645 * codes.std(ddof=1) / np.sqrt(301)
+    assert row["ci_high"] - row["value"] == pytest.approx(half_width, rel=0.1)
+    assert row["value"] - row["ci_low"] == pytest.approx(half_width, rel=0.1)
+
+
+def test_report_interval_narrows_with_rows():
+    widths = []
+    for n_samples in (100, 1600):
+        report = disentanglement_report(
+            *make_data(n_samples), metrics=["mig"], n_bootstrap=40, output="dict", random_state=0
+        )
+        row = report["mig"]
+        assert 0 <= row["ci_low"] < row["value"] < row["ci_high"] <= 1
+        widths.append(row["ci_high"] - row["ci_low"])
+    assert widths[1] < widths[0] / 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mig", "minimality", "sap", "infom", "dci_informativeness"])
+def test_report_interval_covers_the_expected_score(name):
+    params = {"dci_informativeness": {"estimator": TREES}}
+    options = {
+        "metrics": [name],
+        "metric_params": {key: value for key, value in params.items() if key == name},
+        "output": "dict",
+        "random_state": 0,
+    }
+    expected = np.mean(
+        [
+            disentanglement_report(*make_data(seed=1000 + i), **options)[name]["value"]
+            for i in range(200)
+        ]
+    )
+    covered = 0
+    for seed in range(100):
+        row = disentanglement_report(
+            *make_data(seed=seed), n_bootstrap=40, confidence_level=0.9, **options
+        )[name]
+        covered += row["ci_low"] <= expected <= row["ci_high"]
+    assert covered >= 75
+
+
+def test_report_is_the_same_at_any_n_jobs():
+    options = {"metrics": FAST, "n_bootstrap": 4, "n_permutations": 4, "random_state": 3}
+    one, two, again = (
+        disentanglement_report(*make_data(), n_jobs=n_jobs, **options) for n_jobs in (1, 2, 1)
+    )
+    assert one == two == again
+
+
+def test_report_takes_any_random_state():
+    data, options = make_data(), {"metrics": ["dci_informativeness"], "output": "dict"}
+    options["metric_params"] = {"dci_informativeness": {"estimator": TREES}}
+    one, two = (
+        disentanglement_report(*data, random_state=np.random.RandomState(5), **options)
+        for _ in range(2)
+    )
+    assert one == two
+    assert np.isfinite(disentanglement_report(*data, **options)["dci_informativeness"]["value"])
+
+
+def test_report_chance_tells_signal_from_noise():
+    factors, codes = make_data(400, noise=0.1)
+    noise = np.random.default_rng(7).normal(size=codes.shape)
+    options = {"metrics": FAST, "n_permutations": 19, "output": "dict", "random_state": 0}
+    signal = disentanglement_report(factors, codes, **options)
+    nothing = disentanglement_report(factors, noise, **options)
+    for name in ("mig", "minimality", "sap"):
+        assert signal[name]["p_value"] == 1 / 20
+        assert signal[name]["chance"] < signal[name]["value"] / 3
+        assert nothing[name]["p_value"] > 1 / 20
+        assert nothing[name]["chance"] == pytest.approx(nothing[name]["value"], abs=0.03)
+
+
+def test_report_chance_of_codes_alone_is_independence():
+    rng = np.random.default_rng(0)
+    codes = rng.normal(size=(400, 1)) + 0.5 * rng.normal(size=(400, 3))
+    name = "gaussian_total_correlation_error"
+    row = disentanglement_report(
+        rng.integers(3, size=(400, 1)), codes, metrics=[name], n_permutations=9, output="dict"
+    )[name]
+    assert row["chance"] < 0.05 < row["value"]
+    # Lower is better: all shuffles are better than the codes.
+    assert row["p_value"] == 1.0
+
+
+def test_report_interval_of_an_infinite_value_is_infinite():
+    factors, codes = make_data()
+    name = "gaussian_total_correlation_error"
+    with pytest.warns(DegenerateScoreWarning, match="linearly dependent"):
+        row = disentanglement_report(
+            factors, codes[:, [0, 0]], metrics=[name], n_bootstrap=3, output="dict"
+        )[name]
+    assert row["ci_low"] == row["ci_high"] == row["value"] == np.inf
+
+
+def test_report_options_per_sample_follow_their_samples(monkeypatch):
+    def follows_score(factors, codes, *, sample_weight=None, codes_std=None):
+        weighted = sample_weight is None or np.array_equal(codes[:, 0], sample_weight)
+        return float(weighted and np.array_equal(codes, codes_std))
+
+    with_metric(monkeypatch, follows_score)
+    factors, codes = make_data()
+    options = {"metrics": ["follows"], "output": "dict", "random_state": 0}
+    params = {"codes_std": codes.tolist()}
+    row = disentanglement_report(
+        factors, codes, metric_params={"follows": params}, n_permutations=3, **options
+    )["follows"]
+    assert (row["value"], row["chance"]) == (1.0, 1.0)
+    params["sample_weight"] = codes[:, 0]
+    row = disentanglement_report(
+        factors, codes, metric_params={"follows": params}, n_bootstrap=3, **options
+    )["follows"]
+    assert (row["ci_low"], row["ci_high"]) == (1.0, 1.0)
+    with pytest.raises(ValueError, match=r"sample_weight, got one for \['follows'\]"):
+        disentanglement_report(
+            factors, codes, metric_params={"follows": params}, n_permutations=3, **options
+        )
+
+
+def test_report_sums_up_warnings_of_resamples():
+    factors, codes = make_data(60)
+    factors[:, 0] = 0
+    # A value so rare that most halves lack it.
+    factors[0, 0] = 1
+    with pytest.warns(DegenerateScoreWarning) as caught:
+        disentanglement_report(factors, codes, metrics=["mig", "sap"], n_bootstrap=12)
+    assert len(caught) == 1
+    assert "Resamples were degenerate in 1 ways" in str(caught[0].message)
+    assert "factors [0] have a single value" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+def test_report_accepts_what_metrics_accept():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    factors, codes = make_data(60)
+    options = {"metrics": ["mig", "minimality"], "n_bootstrap": 3, "random_state": 0}
+    value = disentanglement_report(factors, codes, **options)
+    names = np.array(["a", "b", "c", "d"])
+    for other in (
+        factors.tolist(),
+        [tuple(row) for row in names[factors].tolist()],
+        pd.DataFrame(factors),
+        pl.DataFrame(factors, ["y0", "y1"]),
+    ):
+        assert disentanglement_report(other, codes, **options) == value
+    frame = pl.DataFrame(codes, ["z0", "z1", "z2"])
+    assert disentanglement_report(factors, frame, **options) == value
+    assert disentanglement_report(factors, codes.tolist(), **options) == value
+
+
+def test_report_passes_common_options_on():
+    factors, codes = make_data()
+    continuous = factors + np.random.default_rng(0).uniform(0.1, 0.9, size=factors.shape)
+    codes[3, 0] = np.nan
+    with pytest.raises(ValueError, match="nan_policy='omit'"):
+        disentanglement_report(continuous, codes, metrics=FAST)
+    with pytest.raises(ValueError, match="factor_bins"):
+        disentanglement_report(continuous, codes, metrics=FAST, nan_policy="omit")
+    common = {"factor_bins": 3, "nan_policy": "omit"}
+    report = disentanglement_report(continuous, codes, metrics=FAST, output="dict", **common)
+    for name in ("minimality", "sap", "gaussian_wasserstein_correlation_error"):
+        assert report[name]["value"] == alone(name, continuous, codes, **common)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"metrics": ["mig", "nonsense"]}, r"got \['nonsense'\]"),
+        ({"metrics": []}, "one or more of"),
+        ({"metrics": "mig"}, "metrics"),
+        ({"metrics": ["mig"], "metric_params": {"sap": {}}}, r"options for \['sap'\]"),
+        ({"metrics": ["mig"], "metric_params": {"mig": {"n_bins": 1}}}, "n_bins"),
+        ({"metrics": ["mig"], "metric_params": {"mig": {"average": None}}}, "one number"),
+        ({"metrics": ["mig"], "n_bootstrap": -1}, "n_bootstrap"),
+        ({"metrics": ["mig"], "confidence_level": 1.0}, "confidence_level"),
+        ({"metrics": ["mig"], "output": "html"}, "output"),
+        (
+            {
+                "metrics": ["dci_informativeness"],
+                "metric_params": {
+                    "dci_informativeness": {
+                        "estimator": TREES,
+                        "split": (range(100), range(100, 200)),
+                    }
+                },
+                "n_bootstrap": 2,
+            },
+            "row numbers",
+        ),
+    ],
+)
+def test_report_names_what_is_wrong(options, match):
+    with pytest.raises(ValueError, match=match):
+        disentanglement_report(*make_data(), **options)
+
+
+def test_report_needs_four_samples_for_intervals():
+    with pytest.raises(ValueError, match="at least 4 of them, got 3"):
+        disentanglement_report([[0], [1], [1]], [[0.0], [1], [2]], metrics=["mig"], n_bootstrap=2)
