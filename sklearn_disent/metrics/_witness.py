@@ -144,9 +144,7 @@ def _vertices(triangles: NDArray[np.intp], n_landmarks: int) -> tuple[NDArray[np
     return high, middle, rest - twos[middle]
 
 
-def _pair(
-    simplices: Complex, n_landmarks: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _pair(simplices: Complex, n_landmarks: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Births and deaths of holes over GF(2), by persistent cohomology.
 
     The columns are the edges that close a cycle, from the last to the first; an edge that joins
