@@ -1,6 +1,6 @@
 """Warnings and errors of the package."""
 
-__all__ = ["DegenerateScoreWarning", "TrainingDivergedError"]
+__all__ = ["DegenerateScoreWarning", "TrainingDivergedError", "TrainingWarning"]
 
 
 class DegenerateScoreWarning(UserWarning):
@@ -9,3 +9,7 @@ class DegenerateScoreWarning(UserWarning):
 
 class TrainingDivergedError(RuntimeError):
     """The loss became nan or infinite; the estimator keeps its last good parameters."""
+
+
+class TrainingWarning(UserWarning):
+    """Training ended, but the model is of little use: dead latents, a collapsed discriminator."""

@@ -1,7 +1,20 @@
 """Disentangling models: skorch nets that are scikit-learn transformers."""
 
 from sklearn_disent.models._base import BaseVAE
-from sklearn_disent.models._elbo import VAE, BetaVAE
+from sklearn_disent.models._elbo import VAE, AnnealedVAE, BetaVAE
+from sklearn_disent.models._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
+from sklearn_disent.models._total_correlation import BetaTCVAE
 from sklearn_disent.models._transformer import NeuralNetTransformer, ReconstructionLoss
 
-__all__ = ["BaseVAE", "BetaVAE", "NeuralNetTransformer", "ReconstructionLoss", "VAE"]
+__all__ = [
+    "AnnealedVAE",
+    "BaseVAE",
+    "BetaTCVAE",
+    "BetaVAE",
+    "CosineSchedule",
+    "CyclicSchedule",
+    "LinearSchedule",
+    "NeuralNetTransformer",
+    "ReconstructionLoss",
+    "VAE",
+]

@@ -16,10 +16,22 @@ from torch import nn
 
 from sklearn_disent.models._data import Layout
 from sklearn_disent.models._net import BaseNet
-from sklearn_disent.models._terms import bernoulli_nll, gaussian_kl, gaussian_nll
+from sklearn_disent.models._schedules import Weight, resolve
+from sklearn_disent.models._terms import (
+    KLParts,
+    bernoulli_nll,
+    gaussian_kl,
+    gaussian_nll,
+    kl_parts,
+    standard_log_prior,
+)
 from sklearn_disent.networks import make_pair
 
 _N_ELBO_DRAWS = 8  # points of the quasi-Monte Carlo rule behind score_samples
+_ACTIVE = 0.01  # variance of a code over the data, from which a latent counts as active
+_MIN_STEPS = 100  # optimiser steps before which a latent is not dead, but not yet in use
+
+Terms = dict[str, tuple[Weight | None, torch.Tensor]]
 
 
 class VAEOutput(NamedTuple):
@@ -66,6 +78,7 @@ class BaseVAE(BaseNet):
         "decoder": [callable, nn.Module, None],
         "likelihood": [StrOptions({"auto", "bernoulli", "gaussian"})],
         "sigma": [Interval(Real, 0, None, closed="neither")],
+        "log_decomposition": ["boolean"],
     }
     _prefixes = ("encoder", "decoder", *BaseNet._prefixes)
 
@@ -78,6 +91,7 @@ class BaseVAE(BaseNet):
         decoder: Callable | nn.Module | None = None,
         likelihood: str = "auto",
         sigma: float = 0.1,
+        log_decomposition: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -87,6 +101,7 @@ class BaseVAE(BaseNet):
         self.decoder = decoder
         self.likelihood = likelihood
         self.sigma = sigma
+        self.log_decomposition = log_decomposition
 
     # -- building ----------------------------------------------------------------------------
 
@@ -136,21 +151,62 @@ class BaseVAE(BaseNet):
     # -- training ----------------------------------------------------------------------------
 
     @abstractmethod
-    def _terms(
-        self, x: torch.Tensor, output: VAEOutput, extras: Any
-    ) -> dict[str, tuple[float, torch.Tensor]]:
-        """The objective: name -> (weight, value). The loss is the weighted sum."""
+    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+        """The objective: name -> (weight, value).
+
+        The loss is the weighted sum. A weight is a number or a schedule; None logs the value
+        without adding it to the loss.
+        """
 
     def _step(self, batch: Any) -> dict[str, Any]:
         x = self._to_tensor(batch[0], self._layout)
         output = self.module_(x, self._noise(len(x)))
         terms = self._terms(x, output, batch[1])
-        loss = sum(weight * value for weight, value in terms.values())
-        return {
-            "loss": loss,
-            "y_pred": output,
-            "terms": {name: value for name, (_, value) in terms.items()},
-        }
+        loss = sum(
+            self._at(weight) * value for weight, value in terms.values() if weight is not None
+        )
+        logged = {name: value for name, (_, value) in terms.items()}
+        with torch.no_grad():
+            if self.module_.training:
+                self._moments += torch.stack([output.mean.sum(0), output.mean.pow(2).sum(0)])
+            if self.log_decomposition and "index_code_mi" not in logged:
+                logged.update(self._decomposition(output)._asdict())
+        return {"loss": loss, "y_pred": output, "terms": logged}
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        """Begin to add up moments of the codes; part of skorch's protocol."""
+        super().on_epoch_begin(net, **kwargs)
+        self._moments = torch.zeros(2, self.n_components_, device=self.device)
+
+    def on_epoch_end(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
+        """Record how many latents tell something about x; part of skorch's protocol."""
+        first, second = self._moments.double() / len(dataset_train)
+        variances = second - first**2
+        self.history_.record("active_latents", int((variances > _ACTIVE).sum()))
+        super().on_epoch_end(net, dataset_train=dataset_train, **kwargs)
+
+    def _training_troubles(self) -> list[str]:
+        if self.n_steps_ < _MIN_STEPS or self.history_[-1, "active_latents"] > 0:
+            return []
+        return [
+            f"All {self.n_components_} latents of {type(self).__name__} are dead: their codes vary "
+            f"by less than {_ACTIVE} over the data, and decoding ignores them. Usual remedies: a "
+            "smaller weight of the KL divergence, or one that grows "
+            "(beta=LinearSchedule(0, 4, n_steps=1000)), a smaller sigma, more epochs."
+        ]
+
+    def _at(self, weight: Weight) -> float:
+        """Value of a weight at the present optimiser step."""
+        return resolve(weight, self.n_steps_)
+
+    def _decomposition(self, output: VAEOutput, estimator: str = "mss") -> KLParts:
+        """Index-code mutual information, total correlation, dimension-wise KL of one batch."""
+        mean, log_var, z, _ = output
+        return kl_parts(z, mean, log_var, len(self._dataset), estimator, self._log_prior)
+
+    def _log_prior(self, z: torch.Tensor) -> torch.Tensor:
+        """Log-density of the factorised prior, per latent."""
+        return standard_log_prior(z)
 
     def _noise(self, n_rows: int) -> torch.Tensor:
         return torch.randn(
@@ -237,7 +293,7 @@ class BaseVAE(BaseNet):
     def sample(
         self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None
     ) -> np.ndarray:
-        """Decode draws from the prior N(0, I).
+        """Decode draws from the prior, N(0, I) unless the model has learnt another.
 
         Parameters
         ----------
@@ -255,7 +311,12 @@ class BaseVAE(BaseNet):
         if not isinstance(n_samples, Integral) or n_samples < 1:
             raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}.")
         rng = check_random_state(random_state)
-        return self.inverse_transform(rng.standard_normal((n_samples, self.n_components_)))
+        normal = rng.standard_normal((n_samples, self.n_components_))
+        return self.inverse_transform(self._from_normal(normal))
+
+    def _from_normal(self, normal: np.ndarray) -> np.ndarray:
+        """Turn draws from N(0, I) into draws from the prior."""
+        return normal
 
     def score_samples(self, X: Any) -> np.ndarray:
         """Evidence lower bound of each observation in nats; higher is better.
@@ -298,13 +359,19 @@ class BaseVAE(BaseNet):
 
         def terms(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
             mean, log_var = self.module_.encode(x)
-            std = (0.5 * log_var).exp()
-            decoder = self.module_.decoder
-            nll = sum(self._reconstruction(x, decoder(mean + std * noise)) for noise in noises)
-            return -nll / len(noises), gaussian_kl(mean, log_var).sum(1)
+            draws = mean + (0.5 * log_var).exp() * noises[:, None]
+            nll = sum(self._reconstruction(x, self.module_.decoder(z)) for z in draws)
+            return -nll / len(noises), self._kl(mean, log_var, draws)
 
         log_likelihood, kl = self._map_batches(X, terms)
         return log_likelihood, kl
+
+    def _kl(self, mean: torch.Tensor, log_var: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
+        """KL divergence of q(z|x) from the prior, per observation.
+
+        ``draws`` of shape (n_draws, n, D) serve priors for which it has no closed form.
+        """
+        return gaussian_kl(mean, log_var).sum(1)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean of :meth:`score_samples`: the ELBO in nats per observation.

@@ -1,12 +1,13 @@
 """Models that weigh the two parts of the evidence lower bound."""
 
-from numbers import Real
+from numbers import Integral
 from typing import Any
 
 import torch
 from sklearn.utils._param_validation import Interval
 
-from sklearn_disent.models._base import BaseVAE, VAEOutput
+from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
+from sklearn_disent.models._schedules import LinearSchedule, Weight, weight_constraint
 from sklearn_disent.models._terms import gaussian_kl
 
 
@@ -37,6 +38,10 @@ class VAE(BaseVAE):
         ``sigma``; "auto" takes the first for images, the second for rows.
     sigma : float, default=0.1
         Standard deviation of the Gaussian likelihood, in the units of X.
+    log_decomposition : bool, default=False
+        Whether ``history_`` gets the three parts of the KL divergence in every epoch:
+        ``index_code_mi``, ``total_correlation`` and ``dimension_wise_kl``, estimated by minibatch
+        stratified sampling.
     optimizer : class, default=torch.optim.Adam
         Any torch optimiser.
     lr : float, default=1e-3
@@ -74,7 +79,10 @@ class VAE(BaseVAE):
     module_ : torch.nn.Module
         Encoder and decoder.
     history_ : skorch.history.History
-        A row per epoch with ``train_loss`` and its terms ``train_reconstruction``, ``train_kl``.
+        A row per epoch with ``train_loss``, its terms ``train_reconstruction``, ``train_kl``, and
+        ``active_latents``, how many codes have a variance above 0.01 over the data.
+    n_steps_ : int
+        Number of optimiser steps so far.
     n_components_ : int
         Number of latents.
     likelihood_ : str
@@ -109,9 +117,7 @@ class VAE(BaseVAE):
     ((1797, 2), (1, 8, 8))
     """
 
-    def _terms(
-        self, x: torch.Tensor, output: VAEOutput, extras: Any
-    ) -> dict[str, tuple[float, torch.Tensor]]:
+    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
         return {
             "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
             "kl": (1.0, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
@@ -127,8 +133,9 @@ class BetaVAE(BaseVAE):
     ----------
     n_components : int, default=10
         Number of latents.
-    beta : float, default=4.0
-        Weight of the KL divergence; 1 is the VAE, 0 an autoencoder with noise.
+    beta : float or schedule, default=4.0
+        Weight of the KL divergence; 1 is the VAE, 0 an autoencoder with noise. A schedule, such
+        as :class:`LinearSchedule`, is a function of the optimiser step.
     **kwargs : dict
         All other parameters are those of :class:`VAE`.
 
@@ -157,17 +164,96 @@ class BetaVAE(BaseVAE):
 
     _parameter_constraints: dict = {
         **BaseVAE._parameter_constraints,
-        "beta": [Interval(Real, 0, None, closed="left")],
+        "beta": weight_constraint(),
     }
 
-    def __init__(self, n_components: int = 10, *, beta: float = 4.0, **kwargs: Any) -> None:
+    def __init__(self, n_components: int = 10, *, beta: Weight = 4.0, **kwargs: Any) -> None:
         super().__init__(n_components, **kwargs)
         self.beta = beta
 
-    def _terms(
-        self, x: torch.Tensor, output: VAEOutput, extras: Any
-    ) -> dict[str, tuple[float, torch.Tensor]]:
+    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
         return {
             "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
             "kl": (self.beta, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
+        }
+
+
+class AnnealedVAE(BaseVAE):
+    """VAE whose KL divergence is held at a capacity that grows during training.
+
+    The loss is ``-E_q log p(x|z) + gamma |KL(q(z|x), N(0, I)) - C_t|``, per observation in nats,
+    where ``C_t = min(C, C t / T)`` after t optimiser steps and the KL divergence is the mean over
+    the batch. Latents come into use one after the other, those that help the reconstruction most
+    first.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of latents.
+    gamma : float or schedule, default=100.0
+        Weight of the distance from the capacity.
+    capacity : float or schedule, default=25.0
+        C, the last capacity in nats. A schedule takes the place of the straight line.
+    n_annealing_steps : int, default=10000
+        T, the number of optimiser steps (batches, not epochs) in which the capacity grows.
+    **kwargs : dict
+        All other parameters are those of :class:`VAE`.
+
+    See Also
+    --------
+    VAE : Lists all parameters and attributes.
+    BetaVAE : A weight on the KL divergence instead.
+
+    Notes
+    -----
+    ``history_`` also holds ``train_kl`` and ``train_capacity``. The paper grows the capacity over
+    100,000 steps; the default here is shorter, because at T = 100,000 a training of a few
+    thousand steps ends with hardly any capacity.
+
+    References
+    ----------
+    C. P. Burgess et al., Understanding disentangling in beta-VAE, 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_disent.models import AnnealedVAE
+    >>> X = load_digits().images / 16.0
+    >>> vae = AnnealedVAE(n_components=4, n_annealing_steps=20, max_epochs=1, random_state=0)
+    >>> vae.fit_transform(X).shape
+    (1797, 4)
+    """
+
+    _parameter_constraints: dict = {
+        **BaseVAE._parameter_constraints,
+        "gamma": weight_constraint(),
+        "capacity": weight_constraint(),
+        "n_annealing_steps": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        gamma: Weight = 100.0,
+        capacity: Weight = 25.0,
+        n_annealing_steps: int = 10_000,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(n_components, **kwargs)
+        self.gamma = gamma
+        self.capacity = capacity
+        self.n_annealing_steps = n_annealing_steps
+
+    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+        capacity = self.capacity
+        if not callable(capacity):
+            capacity = LinearSchedule(0.0, capacity, self.n_annealing_steps)
+        target = self._at(capacity)
+        kl = gaussian_kl(output.mean, output.log_var).sum(1).mean()
+        return {
+            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "capacity_gap": (self.gamma, (kl - target).abs()),
+            "kl": (None, kl),
+            "capacity": (None, torch.full_like(kl, target)),
         }

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import threading
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +26,8 @@ from skorch.callbacks import EpochTimer, PrintLog
 from skorch.history import History
 from torch import nn
 
-from sklearn_disent.exceptions import TrainingDivergedError
+from sklearn_disent.exceptions import TrainingDivergedError, TrainingWarning
+from sklearn_disent.models._callbacks import CallbackBridge, StopTraining
 from sklearn_disent.models._data import (
     Layout,
     RowDataset,
@@ -36,23 +38,11 @@ from sklearn_disent.models._data import (
     uint8_scale,
 )
 
-try:  # scikit-learn >= 1.9
-    from sklearn.callback import CallbackSupportMixin
-except ImportError:  # pragma: no cover
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Older scikit-learn has no callbacks: nothing to support."""
-
-
 # torch's default initialisers only know the global generator, so one fit at a time may use it.
 _WEIGHT_INIT_LOCK = threading.Lock()
 
 
-class _StopTraining(Exception):
-    """A callback asked to stop (skorch's callbacks raise KeyboardInterrupt for that)."""
-
-
-class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, NeuralNet):
+class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, NeuralNet):
     """What every estimator here shares: a skorch net under scikit-learn's rules.
 
     Subclasses define ``_make_module``, ``_step`` and ``_encode``; parameters are explained in
@@ -333,13 +323,20 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         self.notify("on_train_begin", X=X, y=y)
         try:
             self.fit_loop(dataset)
-        except _StopTraining:
+        except StopTraining:
             pass
         finally:
             self._good_state = None
-            self._generator = None
+            self._generator = self._dataset = None
         self.notify("on_train_end", X=X, y=y)
+        for message in self._training_troubles():
+            # User code called fit, which called _fit through scikit-learn's wrapper.
+            warnings.warn(message, TrainingWarning, stacklevel=4)
         return self
+
+    def _training_troubles(self) -> list[str]:
+        """What the user should know about a training that ended without an error."""
+        return []
 
     def _set_input(self, rows: np.ndarray, layout: Layout) -> None:
         """Remember what one observation looks like."""
@@ -383,6 +380,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
             self.n_features_in_ = int(np.prod(shape))
             self._uint8_scale = 1.0 / 255.0
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.n_steps_ = 0
         return super().initialize()
 
     def initialize_module(self) -> Self:
@@ -454,6 +452,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
         if iterator.generator is not None:
             iterator.generator.manual_seed(int(order_seed) >> 1)
         self._generator = torch.Generator(self.device).manual_seed(int(noise_seed) >> 1)
+        self._dataset = iterator.dataset
         sums: dict[str, torch.Tensor] = {}
         n_rows = n_batches = 0
         for batch in iterator:
@@ -513,53 +512,21 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupport
     def _step(self, batch: Any) -> dict[str, Any]:
         """Loss ("loss"), output ("y_pred") and named terms ("terms", optional) of one batch."""
 
-    # -- skorch's and scikit-learn's callbacks -----------------------------------------------
-
-    def notify(self, method_name: str, **cb_kwargs: Any) -> None:
-        """Call all skorch callbacks; part of skorch's protocol."""
-        try:
-            super().notify(method_name, **cb_kwargs)
-        except KeyboardInterrupt as stop:
-            raise _StopTraining from stop
-
     def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
-        """Open scikit-learn's callback context; part of skorch's protocol."""
+        """Remember the weights, to go back to; part of skorch's protocol."""
         self._good_state = {
             n: copy.deepcopy(getattr(self, n + "_").state_dict()) for n in self._modules
         }
-        if getattr(self, "_skl_callbacks", None):
-            context = self._init_callback_context(max_subtasks=self.max_epochs)
-            context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        super().on_train_begin(net, X=X, y=y, **kwargs)
 
-    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
-        """Open a row of the history and a task for scikit-learn's callbacks."""
-        super().on_epoch_begin(net, **kwargs)
-        context = getattr(self, "_callback_fit_ctx", None)
-        if context is not None:
-            self._epoch_context = context.subcontext(task_name="epoch")
-            self._epoch_context.call_on_fit_task_begin(estimator=self)
-
-    def on_epoch_end(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
-        """Close the task of this epoch; a scikit-learn callback may ask to stop."""
-        if getattr(self, "_epoch_context", None) is None:
-            return
-        context, self._epoch_context = self._epoch_context, None
-        data = getattr(dataset_train, "dataset", dataset_train)
-        if context.call_on_fit_task_end(
-            estimator=self, X=data.X, y=data.y, reconstruction_attributes=dict
-        ):
-            raise _StopTraining
-
-    def on_train_end(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
-        """Close scikit-learn's callback context; part of skorch's protocol."""
-        context = getattr(self, "_callback_fit_ctx", None)
-        if context is not None:
-            context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes=dict)
+    def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kw: Any) -> None:
+        """Count optimiser steps, which schedules of weights follow; part of skorch's protocol."""
+        self.n_steps_ += bool(training)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("_callback_fit_ctx", "_epoch_context", "_generator"):
-            state.pop(name, None)
+        for name in ("_callback_fit_ctx", "_epoch_context", "_generator", "_dataset", "_moments"):
+            state.pop(name, None)  # of use during fit only
         return state
 
     # -- using the fitted module -------------------------------------------------------------

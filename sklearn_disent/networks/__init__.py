@@ -4,6 +4,7 @@ from sklearn_disent.networks._autoencoder import Autoencoder
 from sklearn_disent.networks._broadcast import SpatialBroadcastDecoder
 from sklearn_disent.networks._burgess import BurgessDecoder, BurgessEncoder
 from sklearn_disent.networks._chen import ChenDecoder, ChenEncoder
+from sklearn_disent.networks._flow import FactorisedFlow
 from sklearn_disent.networks._locatello import LocatelloDecoder, LocatelloEncoder
 from sklearn_disent.networks._mlp import MLPDecoder, MLPEncoder
 from sklearn_disent.networks._montero import (
@@ -18,6 +19,7 @@ __all__ = [
     "Autoencoder",
     "BurgessDecoder",
     "BurgessEncoder",
+    "FactorisedFlow",
     "ChenDecoder",
     "ChenEncoder",
     "LocatelloDecoder",

@@ -1,0 +1,148 @@
+"""Weights that change while a model trains: functions of the number of optimiser steps."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.utils._param_validation import Interval
+
+Weight = float | Callable[[int], float]
+
+
+def weight_constraint(low: float | None = 0) -> list[Any]:
+    """Constraint of a weight: a number of at least ``low``, or a schedule."""
+    return [Interval(Real, low, None, closed="left" if low is not None else "neither"), callable]
+
+
+def resolve(weight: Weight, step: int) -> float:
+    """Value of a weight at this optimiser step."""
+    return weight(step) if callable(weight) else weight
+
+
+@dataclass(frozen=True)
+class LinearSchedule:
+    """A weight that goes from ``start`` to ``end`` in a straight line, then stays.
+
+    Parameters
+    ----------
+    start, end : float
+        First and last value.
+    n_steps : int
+        Optimiser steps (batches, not epochs) from one to the other.
+
+    See Also
+    --------
+    CosineSchedule : Leaves and arrives slowly.
+    CyclicSchedule : Starts again and again.
+
+    Examples
+    --------
+    >>> from sklearn_disent.models import BetaVAE, LinearSchedule
+    >>> warm_up = LinearSchedule(0.0, 4.0, n_steps=1000)
+    >>> [warm_up(step) for step in (0, 500, 2000)]
+    [0.0, 2.0, 4.0]
+    >>> BetaVAE(beta=warm_up)
+    BetaVAE(beta=LinearSchedule(start=0.0, end=4.0, n_steps=1000))
+    """
+
+    start: float
+    end: float
+    n_steps: int
+
+    def __post_init__(self) -> None:
+        _check_steps("n_steps", self.n_steps)
+
+    def __call__(self, step: int) -> float:
+        """Value at this optimiser step, counted from 0."""
+        return self.start + (self.end - self.start) * min(1.0, step / self.n_steps)
+
+
+@dataclass(frozen=True)
+class CosineSchedule:
+    """A weight that follows half a cosine from ``start`` to ``end``, then stays.
+
+    Parameters
+    ----------
+    start, end : float
+        First and last value.
+    n_steps : int
+        Optimiser steps (batches, not epochs) from one to the other.
+
+    See Also
+    --------
+    LinearSchedule : The same in a straight line.
+
+    Examples
+    --------
+    >>> from sklearn_disent.models import CosineSchedule
+    >>> schedule = CosineSchedule(1.0, 5.0, n_steps=100)
+    >>> [round(schedule(step), 3) for step in (0, 25, 50, 100, 200)]
+    [1.0, 1.586, 3.0, 5.0, 5.0]
+    """
+
+    start: float
+    end: float
+    n_steps: int
+
+    def __post_init__(self) -> None:
+        _check_steps("n_steps", self.n_steps)
+
+    def __call__(self, step: int) -> float:
+        """Value at this optimiser step, counted from 0."""
+        progress = min(1.0, step / self.n_steps)
+        return self.end + 0.5 * (self.start - self.end) * (1 + math.cos(math.pi * progress))
+
+
+@dataclass(frozen=True)
+class CyclicSchedule:
+    """A weight that rises from ``start`` to ``end``, rests there, and begins anew.
+
+    Parameters
+    ----------
+    start, end : float
+        Values at the beginning of a cycle and at its rest.
+    n_steps : int
+        Optimiser steps of one cycle.
+    rise : float, default=0.5
+        Share of the cycle in which the weight rises, in (0, 1].
+
+    See Also
+    --------
+    LinearSchedule : One rise only.
+
+    References
+    ----------
+    H. Fu et al., Cyclical annealing schedule: a simple approach to mitigating KL vanishing,
+    NAACL 2019.
+
+    Examples
+    --------
+    >>> from sklearn_disent.models import CyclicSchedule
+    >>> schedule = CyclicSchedule(0.0, 1.0, n_steps=100)
+    >>> [schedule(step) for step in (0, 25, 50, 99, 100, 125)]
+    [0.0, 0.5, 1.0, 1.0, 0.0, 0.5]
+    """
+
+    start: float
+    end: float
+    n_steps: int
+    rise: float = 0.5
+
+    def __post_init__(self) -> None:
+        _check_steps("n_steps", self.n_steps)
+        if not 0 < self.rise <= 1:
+            raise ValueError(f"rise must be in (0, 1], a share of the cycle, got {self.rise!r}.")
+
+    def __call__(self, step: int) -> float:
+        """Value at this optimiser step, counted from 0."""
+        progress = min(1.0, step % self.n_steps / (self.rise * self.n_steps))
+        return self.start + (self.end - self.start) * progress
+
+
+def _check_steps(name: str, value: Any) -> None:
+    if not isinstance(value, Integral) or value < 1:
+        raise ValueError(
+            f"{name} must be a positive integer, a number of optimiser steps, got {value!r}."
+        )

@@ -1,0 +1,286 @@
+"""What each model adds to the VAE: its loss, its history, its schedule, its warnings."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
+
+from sklearn_disent import models
+from sklearn_disent.exceptions import TrainingWarning
+from sklearn_disent.models import (
+    VAE,
+    AnnealedVAE,
+    BetaTCVAE,
+    BetaVAE,
+    CosineSchedule,
+    CyclicSchedule,
+    LinearSchedule,
+)
+
+TINY = {
+    "n_components": 3,
+    "architecture": "mlp",
+    "module__hidden_sizes": (16,),
+    "max_epochs": 2,
+    "batch_size": 32,
+    "random_state": 0,
+}
+
+# Every model in each of its forms, with a grid over a parameter of its own.
+FORMS = {
+    "AnnealedVAE": (AnnealedVAE(**TINY, n_annealing_steps=20), {"gamma": [1.0, 100.0]}),
+    "BetaTCVAE": (BetaTCVAE(**TINY), {"beta": [1.0, 60.0]}),
+    "BetaTCVAE-mws": (BetaTCVAE(**TINY, estimator="mws"), {"alpha": [1.0, 60.0]}),
+    "BetaTCVAE-flow": (BetaTCVAE(**TINY, prior="factorised_flow"), {"gamma": [1.0, 60.0]}),
+}
+
+
+def forms():
+    return pytest.mark.parametrize(("model", "grid"), FORMS.values(), ids=FORMS.keys())
+
+
+# -- what holds for all ----------------------------------------------------------------------
+
+
+def test_forms_cover_every_public_model():
+    covered = {type(model) for model, _ in FORMS.values()}
+    others = {models.BaseVAE, models.VAE, models.BetaVAE, models.NeuralNetTransformer}
+    public = {getattr(models, name) for name in models.__all__}
+    nets = {item for item in public if isinstance(item, type) and hasattr(item, "fit")}
+    assert covered == nets - others
+
+
+@forms()
+def test_warm_epochs_add_up_for_every_model(images, model, grid):
+    X, _ = images  # 120 rows: a last batch of 24
+    four = clone(model).set_params(max_epochs=4).fit(X)
+    half = clone(model).set_params(warm_start=True).fit(X)
+    half = pickle.loads(pickle.dumps(half)).fit(X)
+    assert_array_equal(half.transform(X), four.transform(X))
+    assert_array_equal(
+        [row["train_loss"] for row in half.history_], [row["train_loss"] for row in four.history_]
+    )
+
+
+@forms()
+def test_last_batch_of_one_row_is_fine_for_every_model(images, model, grid):
+    X = images[0][:33]
+    fitted = clone(model).fit(X)
+    assert np.isfinite(fitted.transform(X)).all()
+    assert np.isfinite([row["train_loss"] for row in fitted.history_]).all()
+
+
+@forms()
+def test_every_model_decodes_samples_and_reconstructs(images, model, grid):
+    X, _ = images
+    fitted = clone(model).fit(X)
+    codes = fitted.transform(X)
+    assert codes.shape == (120, 3)
+    assert codes.dtype == np.float32
+    assert fitted.inverse_transform(codes).shape == X.shape
+    assert_array_equal(fitted.reconstruct(X), fitted.inverse_transform(codes))
+    samples = fitted.sample(5, random_state=0)
+    assert samples.shape == (5, 8, 8)
+    assert ((samples >= 0) & (samples <= 1)).all()
+    assert_array_equal(samples, fitted.sample(5, random_state=0))
+    assert not np.allclose(samples, fitted.sample(5, random_state=1))
+
+
+@forms()
+def test_grid_search_finds_every_models_own_parameter(images, model, grid):
+    search = GridSearchCV(
+        model,
+        grid,
+        scoring=lambda fitted, X, y: float(np.abs(fitted.transform(X)).mean()),
+        cv=KFold(2, shuffle=True, random_state=0),
+        refit=False,
+    )
+    one = search.fit(*images).cv_results_["mean_test_score"]
+    with parallel_config("threading", n_jobs=2):
+        two = clone(search).fit(*images).cv_results_["mean_test_score"]
+    assert one[0] != one[1]
+    assert_array_equal(one, two)
+
+
+@forms()
+def test_weighted_terms_in_history_sum_to_the_loss(images, model, grid):
+    """Every model logs all that its loss is made of."""
+    fitted = clone(model).fit(images[0])
+    weights = {
+        "reconstruction": 1.0,
+        **{
+            "AnnealedVAE": {"capacity_gap": 100.0},
+            "BetaTCVAE": {
+                "index_code_mi": 1.0,
+                "total_correlation": 6.0,
+                "dimension_wise_kl": 1.0,
+            },
+        }[type(model).__name__],
+    }
+    suffix = "_mws" if getattr(model, "estimator", "") == "mws" else ""
+    for row in fitted.history_:
+        total = sum(
+            weight * row[f"train_{name}" + (suffix if name != "reconstruction" else "")]
+            for name, weight in weights.items()
+        )
+        assert row["train_loss"] == pytest.approx(total, rel=1e-5)
+
+
+# -- schedules -------------------------------------------------------------------------------
+
+
+def test_schedules_go_from_start_to_end_and_stay():
+    for schedule in (LinearSchedule(1.0, 5.0, 8), CosineSchedule(1.0, 5.0, 8)):
+        values = [schedule(step) for step in range(20)]
+        assert values[0] == 1.0
+        assert values[4] == pytest.approx(3.0)
+        assert_allclose(values[8:], 5.0)
+        assert (np.diff(values[:9]) > 0).all()
+    assert CosineSchedule(0.0, 1.0, 8)(1) < LinearSchedule(0.0, 1.0, 8)(1)
+
+
+def test_cyclic_schedule_repeats():
+    schedule = CyclicSchedule(0.0, 2.0, 10, rise=0.4)
+    assert_allclose([schedule(s) for s in range(10)], [0, 0.5, 1, 1.5, 2, 2, 2, 2, 2, 2])
+    assert [schedule(s + 10) for s in range(10)] == [schedule(s) for s in range(10)]
+
+
+@pytest.mark.parametrize("cls", [LinearSchedule, CosineSchedule, CyclicSchedule])
+def test_schedule_refuses_steps_that_are_none(cls):
+    with pytest.raises(ValueError, match=r"n_steps must be a positive integer.*got 0"):
+        cls(0.0, 1.0, 0)
+    with pytest.raises(ValueError, match="rise must be in"):
+        CyclicSchedule(0.0, 1.0, 5, rise=0.0)
+
+
+def test_schedule_that_is_constant_changes_nothing(images):
+    plain = BetaVAE(**TINY, beta=3.0).fit(images[0])
+    scheduled = BetaVAE(**TINY, beta=LinearSchedule(3.0, 3.0, 5)).fit(images[0])
+    assert_array_equal(plain.transform(images[0]), scheduled.transform(images[0]))
+
+
+def test_schedule_counts_optimiser_steps_over_warm_epochs(images):
+    seen = []
+    vae = BetaVAE(**TINY, beta=lambda step: seen.append(step) or 1.0, warm_start=True)
+    vae.fit(images[0]).fit(images[0])
+    assert seen == list(range(16))  # 2 + 2 epochs of 4 batches
+    assert vae.n_steps_ == 16
+    vae.set_params(warm_start=False).fit(images[0])
+    assert vae.n_steps_ == 8
+
+
+def test_schedule_works_in_a_grid(images):
+    grid = {"beta": [1.0, LinearSchedule(0.0, 50.0, 8), CosineSchedule(50.0, 0.0, 8)]}
+    scores = GridSearchCV(BetaVAE(**TINY), grid, cv=2, refit=False).fit(images[0]).cv_results_
+    assert len(set(scores["mean_test_score"])) == 3
+
+
+# -- logging and warnings --------------------------------------------------------------------
+
+
+def test_decomposition_is_logged_on_request_and_changes_nothing(images):
+    X, _ = images
+    plain = VAE(**TINY).fit(X)
+    logged = VAE(**TINY, log_decomposition=True).fit(X)
+    assert_array_equal(plain.transform(X), logged.transform(X))
+    names = ("index_code_mi", "total_correlation", "dimension_wise_kl")
+    assert not any(f"train_{name}" in plain.history_[-1] for name in names)
+    total = sum(logged.history_[-1, f"train_{name}"] for name in names)
+    # One draw per row against the closed form: their noise is about 0.1 nats here.
+    assert total == pytest.approx(logged.history_[-1, "train_kl"], abs=0.5)
+
+
+def test_dead_latents_are_reported(images):
+    with pytest.warns(TrainingWarning, match="All 3 latents of BetaVAE are dead"):
+        vae = BetaVAE(**{**TINY, "max_epochs": 30}, beta=1e4).fit(images[0])
+    assert vae.history_[-1, "active_latents"] == 0
+    assert np.isfinite(vae.transform(images[0])).all()
+
+
+def test_living_latents_are_not_reported(images):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrainingWarning)
+        vae = BetaVAE(**{**TINY, "max_epochs": 30}, beta=0.1).fit(images[0])
+    variances = vae.transform(images[0]).var(0)
+    assert vae.history_[-1, "active_latents"] == (variances > 0.01).sum() == 2
+
+
+# -- AnnealedVAE -----------------------------------------------------------------------------
+
+
+def test_annealed_capacity_grows_with_steps_not_epochs(images):
+    vae = AnnealedVAE(**TINY, capacity=10.0, n_annealing_steps=6).fit(images[0])
+    # Steps 0 to 3 of 32, 32, 32, 24 rows, then 4 to 7, of which the last two are at the end.
+    rows = np.array([32, 32, 32, 24]) / 120
+    expected = [rows @ [0, 10 / 6, 20 / 6, 30 / 6], rows @ [40 / 6, 50 / 6, 10, 10]]
+    assert_allclose([row["train_capacity"] for row in vae.history_], expected, rtol=1e-5)
+
+
+def test_annealed_gap_is_the_distance_of_the_mean_kl(images):
+    X, _ = images
+    vae = AnnealedVAE(**{**TINY, "max_epochs": 1, "batch_size": -1}, capacity=lambda step: 7.0)
+    row = vae.fit(X).history_[0]
+    assert row["train_capacity_gap"] == pytest.approx(7.0 - row["train_kl"], rel=1e-5)
+
+
+# -- BetaTCVAE -------------------------------------------------------------------------------
+
+
+def test_beta_tc_vae_with_unit_weights_is_the_vae_in_expectation(images):
+    X, _ = images
+    losses = {VAE: [], BetaTCVAE: []}
+    for cls, values in losses.items():
+        params = {"alpha": 1.0, "beta": 1.0, "gamma": 1.0} if cls is BetaTCVAE else {}
+        net = cls(**{**TINY, "max_epochs": 5}, **params).fit(X)
+        other = VAE(**TINY).fit(X)
+        net.module_ = other.module_  # the same weights for both
+        net._dataset = range(120)
+        net._set_training(False)
+        net._generator = torch.Generator().manual_seed(0)
+        batch = (torch.from_numpy(X.reshape(120, -1)), None)
+        with torch.no_grad():
+            values.extend(net._step(batch)["loss"].item() for _ in range(300))
+    gap = np.subtract(losses[BetaTCVAE], losses[VAE])  # the same noise in both
+    assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(300)
+    assert gap.std() > 0
+
+
+def test_beta_tc_vae_logs_stratified_values_for_the_weighted_estimator(images):
+    row = BetaTCVAE(**TINY, estimator="mws").fit(images[0]).history_[-1]
+    assert abs(row["train_total_correlation"]) < 5
+    # the weighted estimate is off by (D - 1) log N = 2 log 120 = 9.6
+    assert row["train_total_correlation_mws"] > row["train_total_correlation"] + 5
+
+
+def test_flow_prior_learns_and_shapes_samples_and_score(images):
+    X, _ = images
+    params = {**TINY, "max_epochs": 60, "lr": 1e-2}
+    vae = BetaTCVAE(**params, prior="factorised_flow", gamma=5.0).fit(X)
+    flow = vae.module_.prior
+    assert not torch.allclose(flow.raw_slope, flow.raw_slope[0, 0].expand_as(flow.raw_slope))
+    normal = np.random.default_rng(0).standard_normal((50, 3)).astype(np.float32)
+    draws = vae._from_normal(normal)
+    assert not np.allclose(draws, normal, atol=0.05)
+    assert_allclose(flow(torch.from_numpy(draws))[0].detach().numpy(), normal, atol=1e-4)
+    # The KL in the ELBO is that to the learnt prior: Monte Carlo with many draws agrees.
+    _, kl = vae.elbo_terms(X[:20])
+    mean, log_var = (torch.from_numpy(part) for part in vae.posterior(X[:20]))
+    q = torch.distributions.Normal(mean, (0.5 * log_var).exp())
+    torch.manual_seed(0)
+    z = q.sample((4000,))
+    with torch.no_grad():
+        estimate = (q.log_prob(z) - flow.log_prob(z.flatten(0, 1)).view_as(z)).sum(2).mean(0)
+    assert_allclose(kl, estimate, atol=0.5)
+
+
+def test_flow_prior_with_no_layers_of_effect_scores_as_the_normal(images):
+    X, _ = images
+    normal = BetaTCVAE(**{**TINY, "max_epochs": 0}).fit(X)
+    flow = BetaTCVAE(**{**TINY, "max_epochs": 0}, prior="factorised_flow").fit(X)
+    assert_allclose(flow.score_samples(X), normal.score_samples(X), rtol=1e-2)
