@@ -31,6 +31,7 @@ from ._relevance import relevance_matrix
 from ._report import disentanglement_report
 from ._robustness import irs_score, unconfoundedness_score
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
+from ._topological import manifold_topology_score
 from ._transport import wasserstein_barycenter_1d, wasserstein_distance_1d
 from ._unsupervised import (
     code_mutual_info_error,
@@ -96,7 +97,8 @@ __all__ = [
     "code_mutual_info_error",
     "factorised_support_distance",
     "udr_score",
-    # _living_times, _transport
+    # _topological, _living_times, _transport
+    "manifold_topology_score",
     "relative_living_times",
     "wasserstein_barycenter_1d",
     "wasserstein_distance_1d",

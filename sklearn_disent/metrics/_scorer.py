@@ -32,6 +32,7 @@ from ._posterior import jemmig_score, rmig_score
 from ._predictive import downstream_accuracy_score, explicitness_score, sap_score
 from ._robustness import irs_score, unconfoundedness_score
 from ._sharing import sharing
+from ._topological import manifold_topology_score
 from ._unsupervised import (
     code_mutual_info_error,
     factorised_support_distance,
@@ -98,6 +99,8 @@ _UNSUPERVISED: tuple[Callable[..., Any], ...] = (
 
 # f(estimator, X, y=None): needs the fitted estimator itself, its decoder or its posterior.
 _ESTIMATOR: tuple[Callable[..., Any], ...] = (
+    # _topological
+    manifold_topology_score,
     # _generative
 )
 
