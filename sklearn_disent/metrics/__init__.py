@@ -7,6 +7,12 @@ from ._dci import (
     dci_informativeness_score,
     dci_scores,
 )
+from ._generative import (
+    ELBODecomposition,
+    elbo_decomposition,
+    elbo_score,
+    posterior_mig_score,
+)
 from ._infomec import infoc_score, infoe_score, infom_score
 from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
 from ._interventional import beta_vae_score, factor_vae_score, r_factor_vae_score
@@ -102,6 +108,11 @@ __all__ = [
     "relative_living_times",
     "wasserstein_barycenter_1d",
     "wasserstein_distance_1d",
+    # _generative
+    "posterior_mig_score",
+    "elbo_decomposition",
+    "ELBODecomposition",
+    "elbo_score",
     # _report
     "disentanglement_report",
     # _scorer

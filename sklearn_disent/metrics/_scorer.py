@@ -5,7 +5,6 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
-from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from ._dci import (
@@ -13,6 +12,8 @@ from ._dci import (
     dci_disentanglement_score,
     dci_informativeness_score,
 )
+from ._estimators import encode, unwrap_estimator
+from ._generative import elbo_score, posterior_mig_score
 from ._infomec import infoc_score, infoe_score, infom_score
 from ._information import dcimig_score, mig_score, mig_sup_score, modularity_score
 from ._interventional import beta_vae_score, factor_vae_score, r_factor_vae_score
@@ -102,6 +103,8 @@ _ESTIMATOR: tuple[Callable[..., Any], ...] = (
     # _topological
     manifold_topology_score,
     # _generative
+    posterior_mig_score,
+    elbo_score,
 )
 
 
@@ -294,30 +297,3 @@ class _MultimetricScorer:
 
     def __sklearn_clone__(self) -> "_MultimetricScorer":
         return type(self)({name: dict(options) for name, options in self.options.items()})
-
-
-def encode(estimator: Any, X: ArrayLike) -> ArrayLike:
-    """Codes of a transformer, a Pipeline or a search; an error that says what is missing."""
-    if not hasattr(estimator, "transform"):
-        raise TypeError(
-            f"{type(estimator).__name__} has no transform, hence no codes to score. Pass a fitted "
-            "transformer, a Pipeline that ends in one, or a search over either."
-        )
-    return estimator.transform(X)
-
-
-def unwrap_estimator(estimator: Any, X: ArrayLike) -> tuple[Any, ArrayLike]:
-    """Innermost estimator of Pipelines and searches, and the data as it reaches that estimator.
-
-    Trailing "passthrough" steps of a Pipeline are looked through.
-    """
-    if hasattr(estimator, "best_estimator_"):
-        return unwrap_estimator(estimator.best_estimator_, X)
-    if isinstance(estimator, Pipeline):
-        steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
-        if not steps:
-            raise TypeError("A Pipeline of nothing but 'passthrough' has no estimator to score.")
-        for step in steps[:-1]:
-            X = step.transform(X)
-        return unwrap_estimator(steps[-1], X)
-    return estimator, X

@@ -69,6 +69,8 @@ UNBOUNDED = (0.0, np.inf)
 WEIGHTED = frozenset({"scale_of_each_code_is_irrelevant"})
 # Scores of several models at once: test_unsupervised.py has their properties.
 OF_SEVERAL_MODELS = {"udr_score"}
+# Scores of fitted models: test_generative.py has their properties.
+OF_ESTIMATORS = {"posterior_mig_score", "elbo_score"}
 
 # A copy of a held-out row among the rows to fit on gives the answer away.
 SPLIT = {
