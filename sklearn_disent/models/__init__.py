@@ -2,7 +2,9 @@
 
 from sklearn_disent.models._base import BaseVAE
 from sklearn_disent.models._elbo import VAE, AnnealedVAE, BetaVAE
+from sklearn_disent.models._moments import DIPVAE, InfoVAE
 from sklearn_disent.models._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
+from sklearn_disent.models._support import HFSVAE
 from sklearn_disent.models._total_correlation import BetaTCVAE
 from sklearn_disent.models._transformer import NeuralNetTransformer, ReconstructionLoss
 
@@ -13,6 +15,9 @@ __all__ = [
     "BetaVAE",
     "CosineSchedule",
     "CyclicSchedule",
+    "DIPVAE",
+    "HFSVAE",
+    "InfoVAE",
     "LinearSchedule",
     "NeuralNetTransformer",
     "ReconstructionLoss",

@@ -71,6 +71,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     # What skorch sets in __init__ and scikit-learn does not allow there.
     history_ = None
     initialized_ = False
+    n_steps_ = 0
     virtual_params_: dict = {}
     _params_to_validate: frozenset = frozenset()
     # skorch settings that have one right value here. Cached predictions are in shuffled order:

@@ -12,6 +12,9 @@ ESTIMATORS = [
     models.BetaVAE(n_components=2, **SMALL),
     models.AnnealedVAE(n_components=2, **SMALL),
     models.BetaTCVAE(n_components=2, **SMALL),
+    models.DIPVAE(n_components=2, **SMALL),
+    models.InfoVAE(n_components=2, **SMALL),
+    models.HFSVAE(n_components=2, **SMALL),
 ]
 
 

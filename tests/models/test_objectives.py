@@ -14,12 +14,15 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn_disent import models
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import (
+    DIPVAE,
+    HFSVAE,
     VAE,
     AnnealedVAE,
     BetaTCVAE,
     BetaVAE,
     CosineSchedule,
     CyclicSchedule,
+    InfoVAE,
     LinearSchedule,
 )
 
@@ -38,6 +41,10 @@ FORMS = {
     "BetaTCVAE": (BetaTCVAE(**TINY), {"beta": [1.0, 60.0]}),
     "BetaTCVAE-mws": (BetaTCVAE(**TINY, estimator="mws"), {"alpha": [1.0, 60.0]}),
     "BetaTCVAE-flow": (BetaTCVAE(**TINY, prior="factorised_flow"), {"gamma": [1.0, 60.0]}),
+    "DIPVAE-i": (DIPVAE(**TINY), {"lambda_od": [1.0, 1000.0]}),
+    "DIPVAE-ii": (DIPVAE(**TINY, kind="ii"), {"kind": ["i", "ii"]}),
+    "InfoVAE": (InfoVAE(**TINY), {"lambda_": [1.0, 1000.0]}),
+    "HFSVAE": (HFSVAE(**TINY, n_pairs=2), {"gamma": [1.0, 100.0]}),
 }
 
 
@@ -121,6 +128,13 @@ def test_weighted_terms_in_history_sum_to_the_loss(images, model, grid):
                 "total_correlation": 6.0,
                 "dimension_wise_kl": 1.0,
             },
+            "DIPVAE": {
+                "kl": 1.0,
+                "off_diagonal": 10.0,
+                "diagonal": 100.0 if getattr(model, "kind", "") == "i" else 10.0,
+            },
+            "InfoVAE": {"kl": 1.0, "mmd": 999.0},
+            "HFSVAE": {"kl": 1.0, "hausdorff": 1.0},
         }[type(model).__name__],
     }
     suffix = "_mws" if getattr(model, "estimator", "") == "mws" else ""
@@ -284,3 +298,55 @@ def test_flow_prior_with_no_layers_of_effect_scores_as_the_normal(images):
     normal = BetaTCVAE(**{**TINY, "max_epochs": 0}).fit(X)
     flow = BetaTCVAE(**{**TINY, "max_epochs": 0}, prior="factorised_flow").fit(X)
     assert_allclose(flow.score_samples(X), normal.score_samples(X), rtol=1e-2)
+
+
+# -- DIPVAE, InfoVAE, HFSVAE -----------------------------------------------------------------
+
+
+def test_info_vae_refuses_weights_that_drive_codes_away_from_the_prior(images):
+    X, _ = images
+    with pytest.raises(ValueError, match=r"alpha \+ lambda_ >= 1.*alpha=0.5, lambda_=0.001"):
+        InfoVAE(**TINY, alpha=0.5, lambda_=0.001).fit(X)
+    with pytest.raises(ValueError, match="'alpha' parameter of InfoVAE"):
+        InfoVAE(**TINY, alpha=1.5).fit(X)
+    with pytest.raises(ValueError, match=r"alpha \+ lambda_ >= 1"):
+        InfoVAE(**TINY, lambda_=LinearSchedule(2.0, 0.0, 4)).fit(X)
+
+
+def test_info_vae_at_its_limit_is_the_vae(images):
+    X, _ = images
+    row = InfoVAE(**{**TINY, "batch_size": -1, "max_epochs": 1}, alpha=0.0, lambda_=1.0)
+    vae = VAE(**{**TINY, "batch_size": -1, "max_epochs": 1}).fit(X)
+    loss = row.fit(X).history_[0, "train_loss"]
+    assert loss == pytest.approx(vae.history_[0, "train_loss"], rel=1e-6)
+
+
+def test_info_vae_draws_codes_towards_the_prior(images):
+    X, _ = images
+    params = {**TINY, "max_epochs": 40, "lr": 3e-3, "alpha": 1.0}
+    low = InfoVAE(**params, lambda_=0.01).fit(X)
+    high = InfoVAE(**params, lambda_=1000.0).fit(X)
+    assert high.history_[-1, "train_mmd"] < 0.5 * low.history_[-1, "train_mmd"]
+
+
+def test_hfs_term_counts_in_the_loss(images):
+    X, _ = images
+    params = {**TINY, "max_epochs": 30, "lr": 3e-3, "beta": 0.1}
+    without, with_ = (HFSVAE(**params, gamma=gamma).fit(X) for gamma in (0.0, 3.0))
+    assert without.history_[-1, "train_hausdorff"] > 0
+    assert with_.history_[-1, "train_hausdorff"] < 0.7 * without.history_[-1, "train_hausdorff"]
+
+
+def test_hfs_draws_pairs_without_repeats(images):
+    vae = HFSVAE(**{**TINY, "n_components": 5, "max_epochs": 0}, n_pairs=4).fit(images[0])
+    vae._generator = torch.Generator().manual_seed(0)
+    first, second = vae._pairs(), vae._pairs()
+    assert len({tuple(pair) for pair in first.tolist()}) == 4
+    assert (first[:, 0] < first[:, 1]).all()
+    assert not torch.equal(first, second)
+    assert len(vae.set_params(n_pairs=25)._pairs()) == 10
+
+
+def test_one_latent_has_no_pairs_and_still_trains(images):
+    vae = HFSVAE(**{**TINY, "n_components": 1}).fit(images[0])
+    assert vae.history_[-1, "train_hausdorff"] == 0

@@ -225,3 +225,111 @@ def test_flow_inverse_undoes_the_flow():
     flow = bent_flow()
     z = 3 * torch.randn(50, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     close(flow.inverse(flow(z)[0]), z)
+
+
+# -- moments ---------------------------------------------------------------------------------
+
+
+def test_dip_covariances_match_numpy_and_monte_carlo(posteriors):
+    _, mean, log_var = posteriors
+    matrix = np.cov(mean.numpy(), rowvar=False, bias=True)
+    close(terms.covariance(mean), matrix)
+    draws = td.Normal(mean, (0.5 * log_var).exp()).sample((100_000,)).flatten(0, 1)
+    expected = matrix + np.diag(log_var.exp().mean(0))
+    close(terms.covariance(draws), expected, atol=0.01, rtol=0)
+    for kind, covariance in (("i", matrix), ("ii", expected)):
+        off_diagonal, diagonal = terms.dip_penalties(mean, log_var, kind)
+        wanted = sum(covariance[i, j] ** 2 for i in range(3) for j in range(3) if i != j)
+        close(off_diagonal, wanted)
+        close(diagonal, ((np.diag(covariance) - 1) ** 2).sum())
+
+
+def test_dip_ii_is_zero_on_a_diagonal_covariance():
+    # Means of a cross: uncorrelated, variance 1/4 each; posterior variances 3/4.
+    c = math.sqrt(0.5)
+    mean = torch.tensor([[c, 0], [-c, 0], [0, c], [0, -c]], dtype=torch.float64)
+    log_var = torch.full((4, 2), math.log(0.75), dtype=torch.float64)
+    off_diagonal, diagonal = terms.dip_penalties(mean, log_var, "ii")
+    close(off_diagonal, 0.0, atol=1e-12, rtol=0)
+    close(diagonal, 0.0, atol=1e-12, rtol=0)
+    # Adding the variance as a scalar to all entries would give 2 * 0.75 ** 2 off the diagonal.
+    assert off_diagonal < 0.1
+
+
+def test_mmd_matches_loops_and_is_unbiased():
+    g = torch.Generator().manual_seed(0)
+    x, y = torch.randn(2, 7, 2, generator=g, dtype=torch.float64)
+
+    def kernel(a, b):
+        return math.exp(-((a - b) ** 2).sum().item() / (2 * 1.5**2))
+
+    within = [[kernel(v[i], v[j]) for i in range(7) for j in range(7) if i != j] for v in (x, y)]
+    across = [kernel(a, b) for a in x for b in y]
+    wanted = np.mean(within[0]) + np.mean(within[1]) - 2 * np.mean(across)
+    close(terms.mmd_squared(x, y, 1.5), wanted)
+    same = [terms.mmd_squared(*torch.randn(2, 8, 2, generator=g), 1.5).item() for _ in range(2000)]
+    assert abs(np.mean(same)) < 4 * np.std(same) / math.sqrt(2000)
+    assert min(same) < 0
+
+
+def test_mmd_has_the_closed_form_of_two_normals():
+    # E k(x, y) = (s^2 / (s^2 + v))^(1/2) exp(-m^2 / (2 (s^2 + v))), v the variance of x - y.
+    g = torch.Generator().manual_seed(0)
+    x = 1.0 + torch.randn(4000, 1, generator=g)
+    y = torch.randn(4000, 1, generator=g)
+    same, cross = math.sqrt(1 / 3), math.sqrt(1 / 3) * math.exp(-1 / 6)
+    expected = 2 * same - 2 * cross
+    assert terms.mmd_squared(x, y, 1.0).item() == pytest.approx(expected, abs=0.01)
+
+
+def test_mmd_of_one_row_is_zero_with_a_gradient():
+    x = torch.ones(1, 2, requires_grad=True)
+    value = terms.mmd_squared(x, torch.zeros(1, 2), 1.0)
+    value.backward()
+    assert value.item() == 0
+    assert torch.equal(x.grad, torch.zeros(1, 2))
+
+
+# -- factorised support ----------------------------------------------------------------------
+
+
+def hausdorff_brute(mean, pairs):
+    total = 0
+    for i, j in pairs.tolist():
+        x, y = mean[:, i], mean[:, j]
+        grid = (x[:, None, None] - x) ** 2 + (y[None, :, None] - y) ** 2  # (a, b, k)
+        total = total + grid.min(2).values.max()
+    return total
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 17, 64, 150])
+@pytest.mark.parametrize("shape", ["independent", "diagonal", "clusters", "equal"])
+def test_hausdorff_equals_brute_force_in_value_and_gradient(n_rows, shape):
+    g = torch.Generator().manual_seed(n_rows)
+    mean = torch.randn(n_rows, 4, generator=g, dtype=torch.float64)
+    if shape == "diagonal":
+        mean = mean[:, :1] + 0.01 * mean
+    elif shape == "clusters":
+        mean = 0.01 * mean + 10 * torch.randint(0, 3, mean.shape, generator=g)
+    elif shape == "equal":
+        mean = torch.ones_like(mean)
+    pairs = torch.combinations(torch.arange(4))
+    mean.requires_grad_()
+    fast, slow = terms.hausdorff_support(mean, pairs), hausdorff_brute(mean, pairs)
+    close(fast, slow)
+    if shape != "equal":  # where all rows are equal, any triple will do
+        close(*(torch.autograd.grad(value, mean)[0] for value in (fast, slow)))
+
+
+def test_hausdorff_sees_an_empty_corner():
+    # Three corners of a square: the fourth is 1 away from its nearest.
+    corners = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    assert terms.hausdorff_support(corners, torch.tensor([[0, 1]])).item() == 1
+    full = torch.cat([corners, torch.ones(1, 2)])
+    assert terms.hausdorff_support(full, torch.tensor([[0, 1]])).item() == 0
+
+
+def test_hausdorff_lets_nan_through():
+    mean = torch.randn(20, 2, generator=torch.Generator().manual_seed(0))
+    mean[3] = float("nan")
+    assert math.isnan(terms.hausdorff_support(mean, torch.tensor([[0, 1]])).item())
