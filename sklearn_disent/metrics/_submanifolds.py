@@ -48,17 +48,11 @@ def prior_of(
 
 
 def decoded_families(
-    estimator: Any,
-    draw: Callable[[int, RandomState], NDArray[np.float64]],
-    n_samples: int,
-    n_values: int,
-    embedding: Any,
-    rng: RandomState,
+    estimator: Any, base: NDArray[np.float64], values: NDArray[np.float64], embedding: Any
 ) -> Iterator[Family]:
-    """For each latent, the decoded clouds with that latent held at values from the prior."""
-    base = draw(n_samples, rng)
-    values = draw(n_values, rng)
-    for latent in range(base.shape[1]):
+    """For each latent, the decoded clouds of the codes `base` with that latent held at `values`."""
+    n_samples, n_latents = base.shape
+    for latent in range(n_latents):
         clouds = []
         for value in values[:, latent]:
             codes = base.copy()
@@ -81,6 +75,7 @@ def factor_families(
     n_values: int,
     n_landmarks: int,
     factor_bins: int | str | None,
+    nan_policy: str,
     embedding: Any,
     rng: RandomState,
 ) -> Iterator[Family]:
@@ -92,7 +87,13 @@ def factor_families(
     images = np.asarray(X)
     if images.ndim < 2:
         raise ValueError(f"X must have shape (n_samples, ...), got shape {images.shape}.")
-    factors = check_data(y, np.zeros((len(images), 1)), factor_bins=factor_bins).factors
+    if len(images) != len(y):
+        raise ValueError(
+            f"X and y must have one row per sample, got {len(images)} rows of X and {len(y)} of y."
+        )
+    rows_of = np.arange(len(images), dtype=np.float64)[:, None]
+    checked = check_data(y, rows_of, factor_bins=factor_bins, nan_policy=nan_policy)
+    factors, images = checked.factors, images[checked.codes[:, 0].astype(np.intp)]
     for factor in np.flatnonzero(varied_factors(factors)):
         column = factors[:, factor]
         counts = np.bincount(column)

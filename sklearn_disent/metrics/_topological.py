@@ -28,6 +28,7 @@ SIGNATURES: dict[str, list] = {
     "n_values": [Interval(Integral, 1, None, closed="left")],
     "embedding": [HasMethods("transform"), callable, None],
     "factor_bins": FACTORS_CODES["factor_bins"],
+    "nan_policy": FACTORS_CODES["nan_policy"],
 }
 
 
@@ -86,6 +87,7 @@ def manifold_topology_score(
     p: float = 2,
     n_clusters: int | None = None,
     factor_bins: int | str | None = None,
+    nan_policy: str = "raise",
     backend: str = "numpy",
     return_details: bool = False,
     random_state: int | RandomState | None = None,
@@ -141,6 +143,8 @@ def manifold_topology_score(
         number of latents whose biclusters vary least inside and outside.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; they are an error if None.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing factor is an error or drops its row.
     return_details : bool, default=False
         Whether to return all that led to the score.
     random_state : int, RandomState instance or None, default=None
@@ -216,14 +220,15 @@ def manifold_topology_score(
     _check_points(n_samples, n_landmarks)
     rng = check_random_state(random_state)
     draw = prior_of(estimator, X, prior)
-    families = decoded_families(estimator, draw, n_samples, n_values, embedding, rng)
-    latents = signatures_of(families, settings, rng, n_jobs, verbose)
+    base, values = draw(n_samples, rng), draw(n_values, rng)
+    families = decoded_families(estimator, base, values, embedding)
+    latents = signatures_of(families, base.shape[1], settings, rng, n_jobs, verbose)
     factors = None
     if y is not None:
         families = factor_families(
-            X, y, n_samples, n_values, n_landmarks, factor_bins, embedding, rng
+            X, y, n_samples, n_values, n_landmarks, factor_bins, nan_policy, embedding, rng
         )
-        factors = signatures_of(families, settings, rng, n_jobs, verbose)
+        factors = signatures_of(families, np.shape(y)[-1], settings, rng, n_jobs, verbose)
     distances = signature_distances(latents, factors, aggregation, p)
     chosen, tried = _choose(distances, n_clusters, factors is not None, rng.randint(2**31 - 1))
     score = float(chosen.scores.mean())
@@ -234,13 +239,14 @@ def manifold_topology_score(
 
 def signatures_of(
     families: Iterable[Family],
+    n_families: int,
     settings: Settings,
     rng: RandomState,
     n_jobs: int | None,
     verbose: int,
 ) -> list[Signature]:
     """Living times of all clouds, one family after the other: their clouds may be large."""
-    bar, verbose = _progress_bar(verbose)
+    bar, verbose = _progress_bar(verbose, n_families)
     signatures, n_constant = [], 0
     with Parallel(n_jobs=n_jobs, verbose=verbose) as parallel:
         for family in families:
@@ -297,12 +303,16 @@ def bicluster(distances: NDArray[np.float64], n_clusters: int, seed: int) -> Bic
     """Spectral co-clustering of 1 - M into n_clusters."""
     # A row of zeros cannot be normalised.
     similarity = np.clip(1.0 - distances, 1e-9, None)
+    # scikit-learn asks for as many rows as clusters, of which there are at most as many as
+    # factors; the problem is the same either way round.
+    upright = len(similarity) >= n_clusters
     model = SpectralCoclustering(n_clusters, random_state=seed)
     with warnings.catch_warnings():
         # Equal rows make fewer distinct points than clusters. The empty ones score 0.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(similarity)
-    return score_biclusters(distances, model.row_labels_, model.column_labels_, n_clusters)
+        model.fit(similarity if upright else similarity.T)
+    labels = model.row_labels_, model.column_labels_
+    return score_biclusters(distances, *(labels if upright else labels[::-1]), n_clusters)
 
 
 def _choose(
@@ -353,7 +363,7 @@ def _on_bins(barycenter: Quantiles, n_bins: int) -> NDArray[np.float64]:
     return rebin(barycenter.positions, np.diff(barycenter.upper, prepend=0.0), n_bins)
 
 
-def _progress_bar(verbose: int) -> tuple[Any, int]:
+def _progress_bar(verbose: int, total: int) -> tuple[Any, int]:
     """A bar of tqdm if wanted and possible; and how verbose joblib has to be instead."""
     if not verbose:
         return None, 0
@@ -361,7 +371,7 @@ def _progress_bar(verbose: int) -> tuple[Any, int]:
         from tqdm.auto import tqdm
     except ImportError:
         return None, verbose
-    return tqdm(desc="topological signatures", unit=" families"), 0
+    return tqdm(total=total, desc="topological signatures"), 0
 
 
 def _check_labels(X: ArrayLike | None, y: ArrayLike | None) -> None:
