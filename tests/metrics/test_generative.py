@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
@@ -22,7 +23,8 @@ from sklearn_disent.metrics import (
     multimetric_scorer,
     posterior_mig_score,
 )
-from sklearn_disent.models import BetaVAE
+from sklearn_disent.models import BetaTCVAE, BetaVAE
+from sklearn_disent.models._terms import kl_parts
 
 CV = KFold(2, shuffle=True, random_state=0)
 
@@ -236,6 +238,26 @@ def test_decomposition_knows_other_priors(data):
     assert_allclose(np.subtract(other, plain), [0.0, 0.0, 0.0, 2.0], atol=1e-12)
 
 
+def test_decomposition_by_batches_is_what_training_logs(vae):
+    """The same estimate as the one in the history of a model, which is torch's."""
+    model, X, _ = vae
+    mean, log_var = (part.astype(float) for part in model.posterior(X))
+    rng = np.random.RandomState(0)
+    order = rng.permutation(len(X))
+    mean, log_var = (torch.from_numpy(part[order]) for part in (mean, log_var))
+    z = mean + (log_var / 2).exp() * torch.from_numpy(rng.standard_normal(mean.shape))
+    expected = [part.item() for part in kl_parts(z, mean, log_var, len(X))]
+    found = elbo_decomposition(model, X, method="mss", batch_size=len(X), random_state=0)
+    assert_allclose(found[1:], expected, atol=1e-5)
+
+
+def test_decomposition_of_a_flow_prior_is_its_bound(vae):
+    _, X, _ = vae
+    model = BetaTCVAE(2, prior="factorised_flow", max_epochs=3, random_state=0).fit(X)
+    terms = elbo_decomposition(model, X, random_state=0)
+    assert terms.elbo == pytest.approx(model.score(X), rel=1e-5)
+
+
 def test_decomposition_of_a_vae_is_its_bound(vae):
     model, X, y = vae
     terms = elbo_decomposition(model, X, random_state=0)
@@ -244,9 +266,9 @@ def test_decomposition_of_a_vae_is_its_bound(vae):
     log_likelihood, kl = model.elbo_terms(X)
     assert_array_equal(log_likelihood - kl, model.score_samples(X))
     assert terms.kl == pytest.approx(kl.mean(), rel=1e-5)
-    assert 0 < terms.mutual_info <= np.log(len(X)) + 1e-3
+    assert 0 < terms.index_code_mi <= np.log(len(X)) + 1e-3
     # Only 16 different observations: their index cannot be known better.
-    assert terms.mutual_info < np.log(16) + 0.1
+    assert terms.index_code_mi < np.log(16) + 0.1
     assert 0 < posterior_mig_score(model, X, y) < 1
 
 
