@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from ._sharing import shared
-from ._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_degenerate
+from ._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_if_constant
 
 # Constraints of every metric that predicts factors.
 PREDICTION: dict[str, list] = {
@@ -77,8 +77,7 @@ def importance_of(
 ) -> Importance:
     """Validate, then fit one predictor per factor: the first line of the DCI scores."""
     checked = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
-    if not live_codes(checked.codes, warn=False).any():
-        warn_degenerate("All codes are constant: they predict no factor.")
+    warn_if_constant(checked.codes, "they predict no factor")
     random_state = check_random_state(random_state)
     train, test = split_rows(checked, len(codes), split, test_size, random_state)
     predictors = predictors_for(estimator, checked.kinds, _forests)
@@ -120,8 +119,7 @@ def predictability_of(
     linear classifier ("svc"); "auto" takes the latter for categorical factors only.
     """
     checked = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
-    if not live_codes(checked.codes, warn=False).any():
-        warn_degenerate("All codes are constant: they predict no factor.")
+    warn_if_constant(checked.codes, "they predict no factor")
     used = np.ptp(checked.factors, axis=0) > 0
     if method == "auto":
         classified = np.array([kind == "categorical" for kind in checked.kinds])

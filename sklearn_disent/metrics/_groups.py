@@ -80,6 +80,8 @@ def assign_codes(
         for k, column in zip(*linear_sum_assignment(share, maximize=True)):
             groups[k] = np.array([column])
         return groups
+    if not groups:
+        return []
     owner = share.argmax(axis=0)
     return [np.flatnonzero(owner == k) for k in range(len(share))]
 

@@ -16,7 +16,7 @@ from ._fits import affine_design, least_absolute, least_squares, minimax_fit
 from ._groups import embed_factors
 from ._logical_modularity import combine, score_of
 from ._sharing import shared
-from ._validation import FACTORS_CODES, check_data, varied_factors
+from ._validation import FACTORS_CODES, check_data, varied_factors, warn_if_constant
 
 __all__ = [
     "informativeness_distance",
@@ -326,6 +326,7 @@ def _data_of(
         factors, codes, sample_weight=sample_weight, nan_policy=nan_policy, continuous=True
     )
     used = varied_factors(data.factors)
+    warn_if_constant(data.codes, "they tell nothing of any factor")
     return _Data(embed_factors(data, factor_scale), data.codes, data.sample_weight, used)
 
 

@@ -16,7 +16,14 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from ._balls import class_centres, class_deviations
 from ._groups import assign_codes, check_groups, project_codes
 from ._sharing import shared
-from ._validation import FACTORS_CODES, Checked, check_data, varied_factors, warn_degenerate
+from ._validation import (
+    FACTORS_CODES,
+    Checked,
+    check_data,
+    varied_factors,
+    warn_degenerate,
+    warn_if_constant,
+)
 
 __all__ = [
     "modularity_distance",
@@ -444,6 +451,7 @@ def _blocks_of(
     **options: Any,
 ) -> _Blocks:
     data = check_data(factors, codes, **options)
+    warn_if_constant(data.codes, "a constant is a function of any factor, hence modular")
     return _Blocks(
         data.factors, _columns_and_points(data, groups, assignment)[1], data.sample_weight
     )

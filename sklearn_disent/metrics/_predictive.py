@@ -27,7 +27,13 @@ from ._fitting import (
     target_of,
     unit_range,
 )
-from ._validation import check_data, varied_factors, warn_degenerate, warn_single_valued
+from ._validation import (
+    check_data,
+    varied_factors,
+    warn_degenerate,
+    warn_if_constant,
+    warn_single_valued,
+)
 
 __all__ = ["downstream_accuracy_score", "explicitness_score", "sap_score"]
 
@@ -234,6 +240,7 @@ def explicitness_score(
         checked, len(codes), split, test_size, check_random_state(random_state)
     )
     used = varied_factors(checked.factors)
+    warn_if_constant(checked.codes, "they predict no factor")
     # Whether a code varies is asked of the training rows, which set its scale.
     X = unit_range(checked.codes)
     spread = np.where(np.ptp(X[train], axis=0) > 0, X[train].std(axis=0), 1.0)
@@ -372,6 +379,7 @@ def downstream_accuracy_score(
     random_state = check_random_state(random_state)
     train, test = split_rows(checked, len(codes), split, test_size, random_state, max_samples)
     used = varied_factors(checked.factors)
+    warn_if_constant(checked.codes, "they predict no factor")
     predictors = predictors_for(estimator, checked.kinds, _small_forests)
     X = unit_range(checked.codes) if estimator is None else checked.codes
     views = [X[:, [j]] for j in range(X.shape[1])] if code_selection == "best" else [X]

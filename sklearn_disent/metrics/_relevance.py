@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from ._fitting import correlation_matrix, importance_of, predictability_of
 from ._robustness import robustness_of
 from ._sharing import shared
-from ._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_degenerate
+from ._validation import FACTORS_CODES, Checked, check_data, warn_if_constant
 
 __all__ = ["relevance_matrix"]
 
@@ -67,8 +67,7 @@ def checked_information(
         factor_bins=factor_bins,
         nan_policy=nan_policy,
     )
-    if not live_codes(checked.codes, warn=False).any():
-        warn_degenerate("All codes are constant: they hold no information about any factor.")
+    warn_if_constant(checked.codes, "they hold no information about any factor")
     info = information_matrix(
         checked,
         n_bins=n_bins,

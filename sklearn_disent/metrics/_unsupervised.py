@@ -14,7 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from ._relevance import INFORMATION, bin_codes, information_matrix
-from ._validation import FACTORS_CODES, Checked, check_codes, live_codes, warn_degenerate
+from ._validation import (
+    FACTORS_CODES,
+    Checked,
+    check_codes,
+    live_codes,
+    warn_degenerate,
+    warn_if_constant,
+)
 
 __all__ = [
     "gaussian_total_correlation_error",
@@ -24,6 +31,7 @@ __all__ = [
     "udr_score",
 ]
 
+_NOTHING = "nothing depends on anything, the value is 0"
 _NAN_POLICY: dict[str, list] = {"nan_policy": FACTORS_CODES["nan_policy"]}
 
 
@@ -232,6 +240,7 @@ def code_mutual_info_error(
     0.693
     """
     checked = _checked(codes, nan_policy)
+    warn_if_constant(checked, _NOTHING)
     if checked.shape[1] < 2:
         return 0.0
     binned = bin_codes(checked, n_bins=n_bins, strategy=strategy)
@@ -521,10 +530,8 @@ def _checked(codes: ArrayLike, nan_policy: str) -> NDArray[np.float64]:
 def _live(codes: ArrayLike, nan_policy: str) -> NDArray[np.float64]:
     """Validated codes that vary, with a warning if none does."""
     array = _checked(codes, nan_policy)
-    live = live_codes(array, warn=False)
-    if not live.any():
-        warn_degenerate("All codes are constant: nothing depends on anything, the value is 0.")
-    return array[:, live]
+    warn_if_constant(array, _NOTHING)
+    return array[:, live_codes(array, warn=False)]
 
 
 def _spread(codes: NDArray[np.float64], ddof: int = 1) -> NDArray[np.float64]:

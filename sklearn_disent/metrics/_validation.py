@@ -221,6 +221,12 @@ def live_codes(codes: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
     return live
 
 
+def warn_if_constant(codes: NDArray, consequence: str) -> None:
+    """Warn if no code varies at all, and say what follows for the score."""
+    if not live_codes(codes, warn=False).any():
+        warn_degenerate(f"All codes are constant: {consequence}.")
+
+
 @contextmanager
 def collecting_warnings() -> Iterator[list[str]]:
     """Until the end of the block, messages of `warn_degenerate` are listed instead of shown."""
