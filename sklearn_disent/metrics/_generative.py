@@ -216,12 +216,12 @@ def elbo_decomposition(
     Notes
     -----
     Of "exact", only E log q(z) is an average over draws. The dimension-wise KL follows from the
-    entropies of the single codes, computed on a grid, and the total correlation from what the KL
-    leaves, so that errors of the first are opposite to those of the second; where it is near 0
-    it may be below. The mutual information is at most log N, and close to that whenever samples
-    do not overlap. Posteriors narrower than 1e-5 of the range of their code are widened to that,
-    with a warning. The terms of "mss" sum to a Monte Carlo estimate of the KL, from one draw per
-    sample. The prior must have independent components; it need not be normal.
+    entropies of the single codes, computed on a grid; the total correlation from these and the
+    mutual information, so that the errors of the two are opposite, and where it is near 0 it may
+    be below. The mutual information is at most log N, and close to that whenever samples do not
+    overlap. Posteriors narrower than 1e-5 of the range of their code are widened to that, with a
+    warning. The terms of "mss" sum to a Monte Carlo estimate of the KL, from one draw per sample.
+    The prior must have independent components; it need not be normal.
 
     References
     ----------

@@ -148,8 +148,8 @@ def kl_terms_exact(
 ) -> tuple[float, float, float]:
     """Index-code MI, total correlation and dimension-wise KL against the whole mixture.
 
-    Only log q(z) is averaged over draws; their sum, the KL, and the entropies of the single
-    latents are not.
+    Only log q(z) is averaged over draws; the entropies of the single latents are not, nor is the
+    sum of the three, the KL.
     """
     n, n_codes = mean.shape
     # Every row equally often, as far as n_samples allows.
@@ -158,11 +158,13 @@ def kl_terms_exact(
     log_density = log_mixture(mean[rows] + std[rows] * noise, mean, std)
     log_own = -0.5 * (noise**2 + LOG_2PI).sum(axis=1) - np.log(std[rows]).sum(axis=1)
     mutual_info = float((log_own - log_density).mean())
+    columns = (map(np.ascontiguousarray, pair) for pair in zip(mean.T, std.T))
+    entropies = np.array([mixture_entropy(*column) for column in columns])
+    # H(z) = MI + H(z|n); the divergence from the prior does not enter, however large it is.
+    inner = np.log(std).mean(axis=0) + 0.5 * (LOG_2PI + 1)
+    total_correlation = float((entropies - inner).sum()) - mutual_info
     second = (mean**2 + std**2).mean(axis=0)
-    kl = 0.5 * (second - 2 * np.log(std).mean(axis=0) - 1).sum()
-    entropies = [mixture_entropy(*map(np.ascontiguousarray, pair)) for pair in zip(mean.T, std.T)]
-    dimension_wise = float((0.5 * (second + LOG_2PI) - entropies).sum())
-    return mutual_info, float(kl) - mutual_info - dimension_wise, dimension_wise
+    return mutual_info, total_correlation, float((0.5 * (second + LOG_2PI) - entropies).sum())
 
 
 def kl_terms_mss(

@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from skorch.callbacks import EpochScoring
 
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import (
@@ -270,6 +271,20 @@ def test_decomposition_of_a_vae_is_its_bound(vae):
     # Only 16 different observations: their index cannot be known better.
     assert terms.index_code_mi < np.log(16) + 0.1
     assert 0 < posterior_mig_score(model, X, y) < 1
+
+
+def test_scorers_follow_training(vae):
+    _, X, y = vae
+    names = ("elbo", "posterior_mig")
+    callbacks = [
+        EpochScoring(get_scorer(name), lower_is_better=False, on_train=True, name=name)
+        for name in names
+    ]
+    model = BetaVAE(2, max_epochs=2, callbacks=callbacks, random_state=0).fit(X, y)
+    for name in names:
+        values = model.history_[:, name]
+        assert len(set(values)) == 2
+        assert values[-1] == get_scorer(name)(model, X, y)
 
 
 def test_generative_metrics_need_no_torch():

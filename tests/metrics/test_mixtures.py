@@ -215,6 +215,12 @@ def test_terms_sum_to_the_divergence():
     assert sum(batches) == pytest.approx(closed_kl(mean, std), abs=4 * np.sqrt(2 / 500) * 2)
 
 
+def test_terms_of_far_samples_keep_their_digits():
+    _, mean, std = toy(200)
+    near, far = terms(mean, std), terms(mean + 1e7, std)
+    assert_allclose(far[:2], near[:2], atol=1e-3)
+
+
 def test_terms_equal_brute_force():
     _, mean, std = toy(400)
     rng = np.random.default_rng(0)
