@@ -48,7 +48,9 @@ def toy(n, seed=0, sizes=(3, 5)):
     y = np.column_stack([rng.integers(size, size=n) for size in sizes])
     mean = np.column_stack([y, y.sum(axis=1), np.zeros(n)]) * 0.5
     mean += rng.normal(scale=0.1, size=mean.shape)
-    std = np.exp(rng.normal(np.log([0.1, 0.3, 0.2, 1.0]), [0.5, 0.2, 0.8, 0.05], mean.shape))
+    width = np.resize([0.1, 0.3, 0.2, 1.0], mean.shape[1])
+    spread = np.resize([0.5, 0.2, 0.8, 0.05], mean.shape[1])
+    std = np.exp(rng.normal(np.log(width), spread, mean.shape))
     return y, mean, std
 
 
@@ -159,8 +161,10 @@ def test_information_needs_little_memory():
 @pytest.mark.slow
 def test_information_of_737280_posteriors_needs_little_memory():
     y, mean, std = toy(737_280, sizes=(3, 6, 40, 32, 32))
+    mean, std = (np.hstack([part, part[:, :3]]) for part in (mean, std))
+    assert mean.shape == (737_280, 10)
     tracemalloc.start()
-    info = posterior_information(y, mean[:, :6], std[:, :6])
+    info = posterior_information(y, mean, std)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 500e6
