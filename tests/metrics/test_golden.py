@@ -262,6 +262,7 @@ GOLDEN = [
     Golden("sap", "ref[r2]", lambda c: metrics.sap_score(c.factors, c.codes)),
     Golden("sap", "ref[r2]", lambda c: metrics.sap_score(c.values, c.codes)),
     Golden("sap", "dlib[continuous]", lambda c: metrics.sap_score(c.factors, c.codes)),
+    Golden("sap", "disent[continuous]", lambda c: metrics.sap_score(c.factors, c.codes)),
     Golden(
         "sap",
         "dlib[discrete]",
@@ -300,6 +301,7 @@ GOLDEN = [
     Golden("irs", "ref[q=0.99,nobins]", lambda c: metrics.irs_score(c.factors, c.codes)),
     Golden("irs", "dlib[q=.99,nobins]", lambda c: metrics.irs_score(c.factors, c.codes)),
     Golden("irs", "ref[q=1,nobins]", lambda c: metrics.irs_score(c.factors, c.codes, q=1.0)),
+    Golden("irs", "dlib[q=1,nobins]", lambda c: metrics.irs_score(c.factors, c.codes, q=1.0)),
     Golden(
         "uc", "ref[rho=1,top-rho]", lambda c: metrics.unconfoundedness_score(c.factors, c.codes)
     ),
@@ -330,6 +332,9 @@ GOLDEN = [
     ),
     Golden(
         "unsupervised.mutual_info_score", "ref", lambda c: metrics.code_mutual_info_error(c.codes)
+    ),
+    Golden(
+        "unsupervised.mutual_info_score", "dlib", lambda c: metrics.code_mutual_info_error(c.codes)
     ),
     Golden(
         "hfs_fos",
