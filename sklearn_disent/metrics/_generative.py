@@ -81,8 +81,9 @@ def posterior_mig_score(
     Fourier transforms: without draws, in a time that grows with N alone (about 1 s for 50,000
     samples of 10 codes and 5 factors, 4 to 8 s for 737,280, on one core; more where the widths of
     a code differ by orders of magnitude), with an error below 1e-3. Posteriors narrower than 1e-5
-    of the range of their code are widened to that, with a warning. A model is the more informed the narrower its posteriors are: without noise every
-    code that tells all samples apart knows all factors.
+    of the range of their code are widened to that, with a warning. A model is the more informed
+    the narrower its posteriors are: without noise every code that tells all samples apart knows
+    all factors.
 
     References
     ----------
