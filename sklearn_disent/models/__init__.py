@@ -5,7 +5,7 @@ from sklearn_disent.models._elbo import VAE, AnnealedVAE, BetaVAE
 from sklearn_disent.models._moments import DIPVAE, InfoVAE
 from sklearn_disent.models._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
 from sklearn_disent.models._support import HFSVAE
-from sklearn_disent.models._total_correlation import BetaTCVAE
+from sklearn_disent.models._total_correlation import BetaTCVAE, FactorVAE
 from sklearn_disent.models._transformer import NeuralNetTransformer, ReconstructionLoss
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "CosineSchedule",
     "CyclicSchedule",
     "DIPVAE",
+    "FactorVAE",
     "HFSVAE",
     "InfoVAE",
     "LinearSchedule",

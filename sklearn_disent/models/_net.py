@@ -386,15 +386,20 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def initialize_module(self) -> Self:
         """Build ``module_`` with weights drawn from ``random_state``; part of skorch's protocol."""
+        kwargs = self.get_params_for("module")
+        self.module_ = self._build(lambda: self._make_module(kwargs), self._seed)
+        return self
+
+    def _build(self, make: Callable[[], nn.Module], seed: int) -> nn.Module:
+        """Make a module with weights drawn from this seed, in the memory format it likes."""
         with _WEIGHT_INIT_LOCK, torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(self._seed)
-            module = self._make_module(self.get_params_for("module"))
+            torch.default_generator.manual_seed(seed)
+            module = make()
             if len(self.input_shape_) == 3 and getattr(module, "channels_last", False):
                 module = module.to(memory_format=torch.channels_last)
         # Saved weights do not depend on the memory format (safetensors refuses other strides).
         module.register_state_dict_post_hook(_contiguous_state)
-        self.module_ = module
-        return self
+        return module
 
     @abstractmethod
     def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:

@@ -1,16 +1,25 @@
 """Models that penalise the total correlation of the codes."""
 
+from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 
+from sklearn_disent.models._adversarial import AdversarialMixin
 from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
 from sklearn_disent.models._schedules import Weight, weight_constraint
-from sklearn_disent.models._terms import gaussian_entropy
-from sklearn_disent.networks import FactorisedFlow
+from sklearn_disent.models._terms import (
+    density_ratio_tc,
+    discriminator_loss,
+    gaussian_entropy,
+    gaussian_kl,
+    permute_dims,
+)
+from sklearn_disent.networks import Discriminator, FactorisedFlow
 
 
 class BetaTCVAE(BaseVAE):
@@ -137,3 +146,129 @@ class BetaTCVAE(BaseVAE):
             return super()._kl(mean, log_var, draws)
         log_prior = torch.stack([self._flow.log_prob(z).sum(1) for z in draws]).mean(0)
         return -gaussian_entropy(log_var).sum(1) - log_prior
+
+
+class FactorVAE(AdversarialMixin, BaseVAE):
+    """VAE whose total correlation a discriminator estimates and the encoder lowers.
+
+    The loss is that of the VAE plus ``gamma E[D_0(z) - D_1(z)]``, where the discriminator D is
+    trained at the same time to tell codes (class 0) from codes with each latent permuted over the
+    batch (class 1): the difference of its logits estimates the log-ratio of q(z) to the product
+    of its marginals.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of latents.
+    gamma : float or schedule, default=10.0
+        Weight of the total correlation.
+    discriminator_optimizer : class, default=torch.optim.Adam
+        Optimiser of the discriminator; Adam has betas (0.5, 0.9) unless
+        ``discriminator_optimizer__betas`` says otherwise.
+    discriminator_lr : float, default=1e-4
+        Learning rate of the discriminator.
+    **kwargs : dict
+        All other parameters are those of :class:`VAE`; ``discriminator__hidden_sizes`` sets the
+        layers of the discriminator, six of 1000 units.
+
+    Attributes
+    ----------
+    discriminator_ : torch.nn.Module
+        The discriminator.
+
+    See Also
+    --------
+    VAE : Lists all parameters and further attributes.
+    BetaTCVAE : Estimates the total correlation from the posteriors of a batch.
+
+    Notes
+    -----
+    One batch gives one step of the VAE, with the discriminator frozen, and one of the
+    discriminator, which sees detached codes: nothing of its loss reaches the encoder. The permuted
+    codes are those of as many further rows, drawn at random from the training data; batch size
+    and epochs mean the same as in the other models. Schedulers of the learning rate act on the
+    VAE's optimiser.
+
+    ``history_`` holds ``train_density_ratio_tc``, ``train_discriminator_loss``,
+    ``train_discriminator_accuracy`` (0.5 is chance) and ``train_discriminator_spread``, the
+    standard deviation of the differences of its logits.
+
+    References
+    ----------
+    H. Kim and A. Mnih, Disentangling by factorising, ICML 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_disent.models import FactorVAE
+    >>> X = load_digits().images / 16.0
+    >>> vae = FactorVAE(n_components=4, discriminator__hidden_sizes=(50, 50), max_epochs=1,
+    ...                 random_state=0)
+    >>> vae.fit_transform(X).shape
+    (1797, 4)
+    """
+
+    _parameter_constraints: dict = {
+        **BaseVAE._parameter_constraints,
+        "gamma": weight_constraint(),
+        "discriminator_optimizer": [callable],
+        "discriminator_lr": [Interval(Real, 0, None, closed="neither")],
+    }
+    _prefixes = ("discriminator", "discriminator_optimizer", *BaseVAE._prefixes)
+    _betas = {"discriminator_optimizer": (0.5, 0.9)}
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        gamma: Weight = 10.0,
+        discriminator_optimizer: Callable = torch.optim.Adam,
+        discriminator_lr: float = 1e-4,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(n_components, **kwargs)
+        self.gamma = gamma
+        self.discriminator_optimizer = discriminator_optimizer
+        self.discriminator_lr = discriminator_lr
+
+    def _make_discriminator(self, kwargs: dict[str, Any]) -> nn.Module:
+        return Discriminator(self.n_components, **kwargs)
+
+    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+        return {
+            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "kl": (1.0, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
+            "density_ratio_tc": (self.gamma, density_ratio_tc(self.discriminator_(output.z))),
+        }
+
+    def _discriminator_step(
+        self, batch: Any, step: dict[str, Any]
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        joint = step["y_pred"].z.detach()
+        product = permute_dims(self._further_codes(), self._generator)
+        logits = self.discriminator_(torch.cat([joint, product]))
+        loss = discriminator_loss(logits[: len(joint)], logits[len(joint) :])
+        with torch.no_grad():
+            answers = logits[:, 0] - logits[:, 1]
+            hits = (answers[: len(joint)] > 0).float().mean()
+            rejections = (answers[len(joint) :] < 0).float().mean()
+            accuracy = 0.5 * (hits + rejections)
+            logged = {
+                "discriminator_accuracy": accuracy,
+                "discriminator_spread": answers.std(correction=0),
+            }
+        return loss, logged
+
+    @torch.no_grad()
+    def _further_codes(self) -> torch.Tensor:
+        """Codes of a full batch of rows at random, also where the batch at hand is a small rest.
+
+        Permuting the latents of a single row would do nothing.
+        """
+        n_data = len(self._dataset)
+        size = self.get_params_for("iterator_train").get("batch_size", self.batch_size)
+        size = n_data if size == -1 else min(size, n_data)
+        index = torch.randint(n_data, (size,), generator=self._generator, device=self.device)
+        rows, _ = self._dataset.__getitems__(index.tolist())
+        mean, log_var = self.module_.encode(self._to_tensor(rows, self._layout))
+        return mean + (0.5 * log_var).exp() * self._noise(size)

@@ -4,6 +4,7 @@ from sklearn_disent.networks._autoencoder import Autoencoder
 from sklearn_disent.networks._broadcast import SpatialBroadcastDecoder
 from sklearn_disent.networks._burgess import BurgessDecoder, BurgessEncoder
 from sklearn_disent.networks._chen import ChenDecoder, ChenEncoder
+from sklearn_disent.networks._discriminator import Discriminator
 from sklearn_disent.networks._flow import FactorisedFlow
 from sklearn_disent.networks._locatello import LocatelloDecoder, LocatelloEncoder
 from sklearn_disent.networks._mlp import MLPDecoder, MLPEncoder
@@ -19,9 +20,10 @@ __all__ = [
     "Autoencoder",
     "BurgessDecoder",
     "BurgessEncoder",
-    "FactorisedFlow",
     "ChenDecoder",
     "ChenEncoder",
+    "Discriminator",
+    "FactorisedFlow",
     "LocatelloDecoder",
     "LocatelloEncoder",
     "MLPDecoder",

@@ -1,9 +1,11 @@
 """scikit-learn's own checks over every estimator."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_disent import models
 from sklearn_disent.models._net import BaseNet
+from sklearn_disent.networks import Discriminator
 
 SMALL = {"max_epochs": 2, "batch_size": 32, "random_state": 0}
 ESTIMATORS = [
@@ -12,10 +14,17 @@ ESTIMATORS = [
     models.BetaVAE(n_components=2, **SMALL),
     models.AnnealedVAE(n_components=2, **SMALL),
     models.BetaTCVAE(n_components=2, **SMALL),
+    models.FactorVAE(n_components=2, **SMALL),
     models.DIPVAE(n_components=2, **SMALL),
     models.InfoVAE(n_components=2, **SMALL),
     models.HFSVAE(n_components=2, **SMALL),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _small_discriminator(monkeypatch):
+    """Two layers of 8 units: scikit-learn's checks allow no double-underscore parameter."""
+    monkeypatch.setattr(Discriminator.__init__, "__defaults__", ((8, 8),))
 
 
 @parametrize_with_checks(ESTIMATORS)

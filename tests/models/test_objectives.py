@@ -22,6 +22,7 @@ from sklearn_disent.models import (
     BetaVAE,
     CosineSchedule,
     CyclicSchedule,
+    FactorVAE,
     InfoVAE,
     LinearSchedule,
 )
@@ -41,6 +42,10 @@ FORMS = {
     "BetaTCVAE": (BetaTCVAE(**TINY), {"beta": [1.0, 60.0]}),
     "BetaTCVAE-mws": (BetaTCVAE(**TINY, estimator="mws"), {"alpha": [1.0, 60.0]}),
     "BetaTCVAE-flow": (BetaTCVAE(**TINY, prior="factorised_flow"), {"gamma": [1.0, 60.0]}),
+    "FactorVAE": (
+        FactorVAE(**TINY, discriminator__hidden_sizes=(8, 8)),
+        {"discriminator_lr": [1e-3, 1e-1]},
+    ),
     "DIPVAE-i": (DIPVAE(**TINY), {"lambda_od": [1.0, 1000.0]}),
     "DIPVAE-ii": (DIPVAE(**TINY, kind="ii"), {"kind": ["i", "ii"]}),
     "InfoVAE": (InfoVAE(**TINY), {"lambda_": [1.0, 1000.0]}),
@@ -128,6 +133,7 @@ def test_weighted_terms_in_history_sum_to_the_loss(images, model, grid):
                 "total_correlation": 6.0,
                 "dimension_wise_kl": 1.0,
             },
+            "FactorVAE": {"kl": 1.0, "density_ratio_tc": 10.0},
             "DIPVAE": {
                 "kl": 1.0,
                 "off_diagonal": 10.0,

@@ -333,3 +333,38 @@ def test_hausdorff_lets_nan_through():
     mean = torch.randn(20, 2, generator=torch.Generator().manual_seed(0))
     mean[3] = float("nan")
     assert math.isnan(terms.hausdorff_support(mean, torch.tensor([[0, 1]])).item())
+
+
+# -- the discriminator -----------------------------------------------------------------------
+
+
+def test_permute_dims_keeps_marginals_and_breaks_dependence():
+    g = torch.Generator().manual_seed(0)
+    z = torch.randn(5000, 1, generator=g).repeat(1, 3)
+    permuted = terms.permute_dims(z, g)
+    close(permuted.sort(0).values, z.sort(0).values)
+    correlation = np.corrcoef(permuted.numpy(), rowvar=False)
+    assert np.abs(correlation - np.eye(3)).max() < 0.06  # 4 / sqrt(5000)
+
+
+def test_discriminator_loss_matches_the_definition():
+    g = torch.Generator().manual_seed(0)
+    joint, product = torch.randn(2, 6, 2, generator=g)
+    product = product[:4]
+    expected = 0.5 * (
+        -td.Categorical(logits=joint).log_prob(torch.zeros(6)).mean()
+        - td.Categorical(logits=product).log_prob(torch.ones(4)).mean()
+    )
+    close(terms.discriminator_loss(joint, product), expected)
+
+
+def test_density_ratio_of_the_best_discriminator_is_the_total_correlation():
+    # Two standard normals of correlation r: TC = -log(1 - r^2) / 2, and the best logits are the
+    # log-densities of the joint and of the product.
+    r = 0.8
+    both = td.MultivariateNormal(torch.zeros(2), torch.tensor([[1.0, r], [r, 1.0]]))
+    torch.manual_seed(0)
+    z = both.sample((20_000,))
+    logits = torch.stack([both.log_prob(z), td.Normal(0.0, 1.0).log_prob(z).sum(1)], 1)
+    expected = -0.5 * math.log(1 - r**2)
+    assert terms.density_ratio_tc(logits).item() == pytest.approx(expected, abs=0.03)

@@ -1,0 +1,157 @@
+"""Two networks, two optimisers: FactorVAE and its discriminator."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_array_equal
+from skorch.callbacks import Callback, GradientNormClipping
+from skorch.dataset import ValidSplit
+
+from sklearn_disent.exceptions import TrainingWarning
+from sklearn_disent.models import VAE, FactorVAE
+
+TINY = {
+    "n_components": 3,
+    "architecture": "mlp",
+    "module__hidden_sizes": (16,),
+    "discriminator__hidden_sizes": (16, 16),
+    "max_epochs": 2,
+    "batch_size": 32,
+    "random_state": 0,
+}
+
+
+def parameters(module):
+    return [p.detach().clone() for p in module.parameters()]
+
+
+def equal(first, second):
+    return all(torch.equal(a, b) for a, b in zip(first, second))
+
+
+class Spy(FactorVAE):
+    """Keeps gradients and weights from around the discriminator's step."""
+
+    def _discriminator_step(self, batch, step):
+        self.seen = {
+            "gradients": [p.grad.clone() for p in self.module_.parameters()],
+            "weights": parameters(self.module_),
+            "own_gradients": [p.grad for p in self.discriminator_.parameters()],
+        }
+        return super()._discriminator_step(batch, step)
+
+
+def test_discriminator_step_leaves_no_gradient_in_the_encoder(images):
+    vae = Spy(**{**TINY, "max_epochs": 1}).fit(images[0])
+    assert equal(vae.seen["gradients"], [p.grad for p in vae.module_.parameters()])
+    assert equal(vae.seen["weights"], parameters(vae.module_))
+
+
+def test_vae_step_leaves_no_gradient_in_the_discriminator(images):
+    vae = Spy(**{**TINY, "max_epochs": 1}).fit(images[0])
+    assert all(gradient is None for gradient in vae.seen["own_gradients"])
+    assert all(p.requires_grad for p in vae.discriminator_.parameters())
+    assert all(p.grad is not None for p in vae.discriminator_.parameters())
+
+
+def test_one_batch_is_one_step_of_each_optimiser(images):
+    vae = FactorVAE(**TINY).fit(images[0])
+    for optimizer in (vae.optimizer_, vae.discriminator_optimizer_):
+        steps = {int(state["step"]) for state in optimizer.state.values()}
+        assert steps == {8}  # 2 epochs of 4 batches, nothing doubled
+    assert vae.n_steps_ == 8
+    assert vae.history_[-1, "train_batch_count"] == 4
+
+
+def test_optimisers_share_no_parameters_and_have_their_own_settings(images):
+    vae = FactorVAE(**{**TINY, "max_epochs": 0}).fit(images[0])
+    groups = [o.param_groups[0] for o in (vae.optimizer_, vae.discriminator_optimizer_)]
+    ids = [{id(p) for p in group["params"]} for group in groups]
+    assert not ids[0] & ids[1]
+    assert len(ids[0]) + len(ids[1]) == len(
+        [*vae.module_.parameters(), *vae.discriminator_.parameters()]
+    )
+    assert (groups[0]["lr"], groups[0]["betas"]) == (1e-3, (0.9, 0.999))
+    assert (groups[1]["lr"], groups[1]["betas"]) == (1e-4, (0.5, 0.9))
+    vae.set_params(discriminator_lr=0.25, lr=0.125)
+    assert [group["lr"] for group in groups] == [0.125, 0.25]
+
+
+def test_discriminator_optimiser_may_be_another(images):
+    vae = FactorVAE(
+        **TINY, discriminator_optimizer=torch.optim.SGD, discriminator_optimizer__momentum=0.5
+    ).fit(images[0])
+    assert type(vae.discriminator_optimizer_) is torch.optim.SGD
+    assert vae.discriminator_optimizer_.param_groups[0]["momentum"] == 0.5
+
+
+def test_without_weight_the_encoder_is_that_of_the_vae(images):
+    # The discriminator trains beside it, and only the noise it draws differs: one full batch.
+    X, _ = images
+    params = {**TINY, "max_epochs": 1, "batch_size": -1}
+    factor = FactorVAE(**params, gamma=0.0).fit(X)
+    params.pop("discriminator__hidden_sizes")
+    assert_array_equal(factor.transform(X), VAE(**params).fit(X).transform(X))
+
+
+def test_permuted_codes_come_from_a_full_batch_of_other_rows(images):
+    sizes = []
+
+    class Watch(FactorVAE):
+        def _further_codes(self):
+            codes = super()._further_codes()
+            sizes.append(len(codes))
+            return codes
+
+    Watch(**{**TINY, "max_epochs": 1}).fit(images[0][:65])  # batches of 32, 32 and 1
+    assert sizes == [32, 32, 32]
+
+
+def test_validation_rows_and_callbacks_work_with_two_optimisers(images):
+    class Names(Callback):
+        def on_grad_computed(self, net, named_parameters, **kwargs):
+            self.count = len(list(named_parameters))
+
+    names = Names()
+    callbacks = [("names", names), ("clip", GradientNormClipping(1.0))]
+    vae = FactorVAE(**TINY, train_split=ValidSplit(3), callbacks=callbacks)
+    row = vae.fit(*images).history_[-1]
+    assert np.isfinite(row["valid_density_ratio_tc"])
+    assert vae.callbacks_  # clones: look at the fitted one
+    fitted = dict(vae.callbacks_)["names"]
+    assert fitted.count == len(list(vae.module_.parameters()))
+
+
+def test_discriminator_learns_to_tell_dependent_codes(images):
+    # gamma = 0: nothing lowers the total correlation, and the discriminator finds it.
+    params = {**TINY, "max_epochs": 120, "discriminator__hidden_sizes": (64, 64)}
+    vae = FactorVAE(**params, gamma=0.0, lr=3e-3, discriminator_lr=3e-3).fit(images[0])
+    assert vae.history_[0, "train_discriminator_loss"] == pytest.approx(np.log(2), abs=0.05)
+    last = vae.history_[-10:]
+    assert np.mean([row["train_discriminator_accuracy"] for row in last]) > 0.57
+    assert np.mean([row["train_density_ratio_tc"] for row in last]) > 0.05
+
+
+def test_collapsed_discriminator_is_reported(images):
+    class Flat(FactorVAE):
+        def _make_discriminator(self, kwargs):
+            module = super()._make_discriminator(kwargs)
+            for parameter in module.parameters():
+                torch.nn.init.zeros_(parameter)
+            return module
+
+    params = {**TINY, "max_epochs": 30}
+    with pytest.warns(TrainingWarning, match="gives the same answer for every input"):
+        Flat(**params).fit(images[0])
+
+
+def test_discriminator_that_has_won_is_reported(images):
+    class Told(FactorVAE):
+        """Its further codes lie far away: easy to tell."""
+
+        def _further_codes(self):
+            return super()._further_codes() + 100
+
+    params = {**TINY, "max_epochs": 30, "gamma": 0.0, "discriminator_lr": 1e-2}
+    with pytest.warns(TrainingWarning, match="it has won"):
+        Told(**params).fit(images[0])
