@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 _SUBMODULES = (
     "datasets",
     "exceptions",
+    "inspection",
     "logic",
     "metrics",
     "model_selection",

@@ -1,0 +1,24 @@
+"""Pictures of representations, models and sweeps, in the manner of scikit-learn's Displays."""
+
+from ._history import HistoryDisplay
+from ._latent_factor import LatentFactorDisplay
+from ._metric_agreement import MetricAgreementDisplay
+from ._reconstruction import ReconstructionDisplay
+from ._relevance import RelevanceDisplay
+from ._score_distribution import ScoreDistributionDisplay
+from ._sweep import SweepDisplay
+from ._traversal import TraversalDisplay
+
+__all__ = [
+    # of a model
+    "TraversalDisplay",
+    "ReconstructionDisplay",
+    "HistoryDisplay",
+    # of codes and factors
+    "RelevanceDisplay",
+    "LatentFactorDisplay",
+    # of many models
+    "SweepDisplay",
+    "ScoreDistributionDisplay",
+    "MetricAgreementDisplay",
+]

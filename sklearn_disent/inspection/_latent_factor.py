@@ -1,0 +1,346 @@
+"""How each latent moves with each factor."""
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, validate_params
+
+from ..metrics._scorer import encode
+from ..metrics._validation import Checked, check_data
+from ._common import COLORS, assignment, axes_grid, names_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Pair = tuple[str, str]
+
+
+class Curve(NamedTuple):
+    """Codes along one factor."""
+
+    ticks: list[str] | None
+    """Names of the values of a categorical factor."""
+    values: NDArray[np.float64]
+    """(n_values,)."""
+    mean: NDArray[np.float64]
+    """(n_values, n_codes)."""
+    std: NDArray[np.float64]
+    """(n_values, n_codes), over the samples that share the value."""
+
+
+class LatentFactorDisplay:
+    """Each latent against each factor: one row per latent, one column per factor.
+
+    Lines are the mean code over all samples with a value of the factor, bands their standard
+    deviation, which the other factors cause. In a disentangled representation every row has one
+    column with a steep line and a narrow band, and flat lines elsewhere. Two factors that belong
+    together, such as two coordinates, can share a column as a heat map of the mean code, as in
+    Chen et al.
+
+    Parameters
+    ----------
+    curves : dict of str to Curve
+        By factor: ticks (names of values, or None), values (n_values,), mean and std of the
+        codes (n_values, n_codes).
+    surfaces : dict of (str, str) to tuple or None, default=None
+        By pair of factors: values of the first (A,), values of the second (B,), mean codes
+        (A, B, n_codes), nan where there is no sample.
+    code_names : list of str or None, default=None
+        Names of codes; "z0", ... if None.
+    latents : list of int or None, default=None
+        Which codes to draw, in order; all if None.
+
+    Attributes
+    ----------
+    axes_ : ndarray of Axes, of shape (n_latents, n_columns)
+        The axes.
+    figure_ : Figure
+        The figure.
+
+    See Also
+    --------
+    RelevanceDisplay : One number per latent and factor.
+
+    References
+    ----------
+    R. T. Q. Chen et al., Isolating sources of disentanglement in variational autoencoders,
+    NeurIPS 2018.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from sklearn_disent.inspection import LatentFactorDisplay
+    >>> factors = np.random.default_rng(0).integers(4, size=(200, 2))
+    >>> display = LatentFactorDisplay.from_predictions(factors, factors * 2.0)
+    >>> display.curves["factor 0"].mean[:, 0]
+    array([0., 2., 4., 6.])
+    """
+
+    def __init__(
+        self,
+        curves: Mapping[str, Curve],
+        *,
+        surfaces: Mapping[Pair, tuple[NDArray, NDArray, NDArray]] | None = None,
+        code_names: Sequence[str] | None = None,
+        latents: Sequence[int] | None = None,
+    ) -> None:
+        self.curves = curves
+        self.surfaces = surfaces
+        self.code_names = code_names
+        self.latents = latents
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        factor_names: Sequence[str] | None = None,
+        code_names: Sequence[str] | None = None,
+        pairs: Sequence[Pair] = (),
+        n_latents: int | None = None,
+        n_bins: int = 20,
+        ax: "Axes | ArrayLike | None" = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the codes of a fitted transformer, a Pipeline or a search.
+
+        Parameters
+        ----------
+        estimator : estimator
+            What encodes X.
+        X : array-like
+            Observations.
+        y : array-like of shape (n_samples, n_factors)
+            Their factors.
+        factor_names, code_names : list of str or None, default=None
+            Names; those of the columns of a DataFrame if None.
+        pairs : list of (str, str), default=()
+            Factors, by name, that share a heat map.
+        n_latents : int or None, default=None
+            How many latents to draw; all if None. See :meth:`from_predictions`.
+        n_bins : int, default=20
+            Bins of a continuous factor.
+        ax : Axes, array of Axes or None, default=None
+            Where to draw; a new figure if None.
+        **options
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : LatentFactorDisplay
+        """
+        return cls.from_predictions(
+            y,
+            np.asarray(encode(estimator, X)),
+            factor_names=factor_names,
+            code_names=code_names,
+            pairs=pairs,
+            n_latents=n_latents,
+            n_bins=n_bins,
+            ax=ax,
+            **options,
+        )
+
+    @classmethod
+    @validate_params(
+        {
+            "pairs": [list, tuple],
+            "n_latents": [Interval(Integral, 1, None, closed="left"), None],
+            "n_bins": [Interval(Integral, 2, None, closed="left")],
+        },
+        prefer_skip_nested_validation=True,
+    )
+    def from_predictions(
+        cls,
+        factors: ArrayLike,
+        codes: ArrayLike,
+        *,
+        factor_names: Sequence[str] | None = None,
+        code_names: Sequence[str] | None = None,
+        pairs: Sequence[Pair] = (),
+        n_latents: int | None = None,
+        n_bins: int = 20,
+        ax: "Axes | ArrayLike | None" = None,
+        **options: Any,
+    ) -> Self:
+        """Draw codes at hand.
+
+        Latents come in the order of the factors that they follow best, one to one, by the share
+        of their variance that the factor explains; then the others, by their spread.
+
+        Parameters
+        ----------
+        factors : array-like of shape (n_samples, n_factors)
+            The ground-truth factors.
+        codes : array-like of shape (n_samples, n_codes)
+            The representation.
+        factor_names, code_names : list of str or None, default=None
+            Names; those of the columns of a DataFrame if None.
+        pairs : list of (str, str), default=()
+            Factors, by name, that share a heat map.
+        n_latents : int or None, default=None
+            How many latents to draw; all if None.
+        n_bins : int, default=20
+            Bins of a continuous factor.
+        ax : Axes, array of Axes or None, default=None
+            Where to draw; a new figure if None.
+        **options
+            Passed to :meth:`plot`.
+
+        Returns
+        -------
+        display : LatentFactorDisplay
+        """
+        checked = check_data(factors, codes, factor_bins=n_bins)
+        n_factors, n_codes = checked.factors.shape[1], checked.codes.shape[1]
+        names = names_of(factor_names, factors, n_factors, "factor ", "factor_names")
+        curves = {name: _curve(checked, factors, k) for k, name in enumerate(names)}
+        order = _order(checked, list(curves.values()))
+        display = cls(
+            curves,
+            surfaces={pair: _surface(checked, names, pair) for pair in map(tuple, pairs)},
+            code_names=names_of(code_names, codes, n_codes, "z", "code_names"),
+            latents=order[:n_latents],
+        )
+        return display.plot(ax, **options)
+
+    def plot(self, ax: "Axes | ArrayLike | None" = None, *, cmap: str = "PuOr_r") -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes, array of Axes or None, default=None
+            One axes to be divided, or (n_latents, n_columns) axes; a new figure if None.
+        cmap : str, default="PuOr_r"
+            Colours of heat maps, with the mean of the code in the middle.
+
+        Returns
+        -------
+        self : LatentFactorDisplay
+        """
+        surfaces = self.surfaces or {}
+        n_codes = next(iter(self.curves.values())).mean.shape[1]
+        codes = names_of(self.code_names, None, n_codes, "z", "code_names")
+        latents = list(range(n_codes)) if self.latents is None else list(self.latents)
+        shape = len(latents), len(self.curves) + len(surfaces)
+        size = 1.9 * shape[1] + 0.8, 1.25 * shape[0] + 0.8
+        self.axes_ = axes_grid(ax, shape, size, type(self).__name__)
+        self.figure_ = self.axes_[0, 0].figure
+        for panels, latent in zip(self.axes_, latents):
+            limits = self._limits(latent)
+            for panel, curve in zip(panels, self.curves.values()):
+                _draw_curve(panel, curve, latent, limits)
+            for panel, surface in zip(panels[len(self.curves) :], surfaces.values()):
+                _draw_surface(panel, surface, latent, limits, cmap)
+            panels[0].set_ylabel(codes[latent], rotation=0, ha="right", va="center")
+            for panel in panels[1 : len(self.curves)]:
+                panel.tick_params(labelleft=False)
+        for panels in self.axes_[:-1]:
+            for panel in panels:
+                panel.tick_params(labelbottom=False)
+        labels = [*self.curves, *(f"{first} →, {second} ↓" for first, second in surfaces)]
+        for panel, label in zip(self.axes_[-1], labels):
+            panel.set_xlabel(label)
+        self.axes_[0, 0].set_title("mean code ± std", fontsize=9, loc="left")
+        if surfaces:
+            self.axes_[0, len(self.curves)].set_title("mean code", fontsize=9, loc="left")
+        return self
+
+    def _limits(self, latent: int) -> tuple[float, float]:
+        """Range of a latent over all factors, so that flat lines are flat."""
+        low = min((c.mean - c.std)[:, latent].min() for c in self.curves.values())
+        high = max((c.mean + c.std)[:, latent].max() for c in self.curves.values())
+        margin = 0.05 * (high - low) or 0.5
+        return low - margin, high + margin
+
+
+def _curve(checked: Checked, factors: Any, k: int) -> Curve:
+    classes = checked.factors[:, k]
+    counts = np.bincount(classes).astype(float)[:, None]
+    mean = _sums(classes, checked.codes) / counts
+    spread = _sums(classes, (checked.codes - mean[classes]) ** 2) / counts
+    values = _sums(classes, checked.values[:, k : k + 1])[:, 0] / counts[:, 0]
+    ticks = None
+    if checked.kinds[k] == "categorical":
+        column = factors.iloc[:, k] if hasattr(factors, "iloc") else np.asarray(factors)[:, k]
+        column = np.asarray(column).astype(str)
+        ticks = [column[np.flatnonzero(classes == c)[0]] for c in range(len(counts))]
+        values = np.arange(len(counts), dtype=float)
+    return Curve(ticks, values, mean, np.sqrt(spread))
+
+
+def _sums(classes: NDArray[np.int64], columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums of columns by class, (n_classes, n_columns)."""
+    return np.column_stack([np.bincount(classes, column) for column in columns.T])
+
+
+def _surface(
+    checked: Checked, names: list[str], pair: Pair
+) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
+    unknown = [name for name in pair if name not in names]
+    if unknown or len(pair) != 2:
+        raise ValueError(f"pairs must be pairs of factors out of {names}, got {pair}.")
+    a, b = (checked.factors[:, names.index(name)] for name in pair)
+    size = a.max() + 1, b.max() + 1
+    cells = np.ravel_multi_index((a, b), size)
+    # Every cell is counted, also those without a sample, whose mean is nan: drawn as a hole.
+    counts = np.bincount(cells, minlength=size[0] * size[1])[:, None]
+    columns = [np.bincount(cells, code, minlength=len(counts)) for code in checked.codes.T]
+    sums = np.column_stack(columns)
+    mean = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return np.arange(size[0]), np.arange(size[1]), mean.reshape(*size, -1)
+
+
+def _order(checked: Checked, curves: list[Curve]) -> list[int]:
+    variance = checked.codes.var(axis=0)
+    explained = np.array(
+        [_explained(checked.factors[:, k], curve, variance) for k, curve in enumerate(curves)]
+    )
+    matched = list(assignment(explained).values())
+    return [*matched, *(int(j) for j in np.argsort(-variance) if j not in matched)]
+
+
+def _explained(
+    classes: NDArray[np.int64], curve: Curve, variance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Share of each code's variance that lies between the values of a factor."""
+    between = curve.mean[classes].var(axis=0)
+    return np.divide(between, variance, out=np.zeros_like(variance), where=variance > 0)
+
+
+def _draw_curve(panel: "Axes", curve: Curve, latent: int, limits: tuple[float, float]) -> None:
+    mean, std = curve.mean[:, latent], curve.std[:, latent]
+    if curve.ticks is None:
+        panel.fill_between(
+            curve.values, mean - std, mean + std, color=COLORS[0], alpha=0.25, linewidth=0
+        )
+        panel.plot(curve.values, mean, color=COLORS[0], linewidth=1.5)
+    else:
+        panel.errorbar(
+            curve.values, mean, std, color=COLORS[0], marker="o", linestyle="", markersize=4,
+            elinewidth=1.5,
+        )  # fmt: skip
+        panel.set_xticks(curve.values, curve.ticks)
+        panel.margins(x=0.2)
+    panel.set_ylim(limits)
+    panel.tick_params(labelsize=8)
+
+
+def _draw_surface(
+    panel: "Axes",
+    surface: tuple[NDArray, NDArray, NDArray],
+    latent: int,
+    limits: tuple[float, float],
+    cmap: str,
+) -> None:
+    mean = surface[2][:, :, latent]
+    # Columns are the first factor; rows the second, growing downwards as in images.
+    panel.imshow(mean.T, cmap=cmap, vmin=limits[0], vmax=limits[1], aspect="auto")
+    panel.set(xticks=[], yticks=[])
