@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.decomposition import PCA
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -237,11 +238,13 @@ def test_report_interval_covers_the_expected_score(name):
     assert covered >= 75
 
 
-def test_report_is_the_same_at_any_n_jobs():
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
+def test_report_is_the_same_at_any_n_jobs(backend):
     options = {"metrics": FAST, "n_bootstrap": 4, "n_permutations": 4, "random_state": 3}
-    one, two, again = (
-        disentanglement_report(*make_data(), n_jobs=n_jobs, **options) for n_jobs in (1, 2, 1)
-    )
+    with parallel_config(backend=backend):
+        one, two, again = (
+            disentanglement_report(*make_data(), n_jobs=n_jobs, **options) for n_jobs in (1, 2, 1)
+        )
     assert one == two == again
 
 
