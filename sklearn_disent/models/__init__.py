@@ -2,6 +2,7 @@
 
 from sklearn_disent.models._base import BaseVAE
 from sklearn_disent.models._elbo import VAE, AnnealedVAE, BetaVAE
+from sklearn_disent.models._gan import InfoGAN
 from sklearn_disent.models._moments import DIPVAE, InfoVAE
 from sklearn_disent.models._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
 from sklearn_disent.models._support import HFSVAE
@@ -18,6 +19,7 @@ __all__ = [
     "DIPVAE",
     "FactorVAE",
     "HFSVAE",
+    "InfoGAN",
     "InfoVAE",
     "LinearSchedule",
     "NeuralNetTransformer",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import torch
 from scipy import stats
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
@@ -258,19 +258,7 @@ class BaseVAE(BaseNet):
             for uint8 images too.
         """
         check_is_fitted(self)
-        codes = check_array(X, dtype=np.float32)
-        if codes.shape[1] != self.n_components_:
-            raise ValueError(
-                f"Codes must have n_components={self.n_components_} columns, got {codes.shape[1]}."
-            )
-        self._set_training(False)
-        size = len(codes) if self.batch_size == -1 else self.batch_size
-        decoded = []
-        with torch.inference_mode():
-            for start in range(0, len(codes), size):
-                z = torch.from_numpy(codes[start : start + size].copy()).to(self.device)
-                decoded.append(self._observed_mean(self.module_.decoder(z)).cpu())
-        return self._layout.to_user(torch.cat(decoded).numpy())
+        return self._decode(X, lambda z: self._observed_mean(self.module_.decoder(z)))
 
     def _observed_mean(self, decoded: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(decoded) if self.likelihood_ == "bernoulli" else decoded

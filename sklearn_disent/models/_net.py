@@ -18,7 +18,7 @@ from sklearn.base import (
     TransformerMixin,
     _fit_context,
 )
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from skorch import NeuralNet
@@ -570,6 +570,22 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     @abstractmethod
     def _encode(self, batch: torch.Tensor) -> torch.Tensor:
         """Codes of one batch."""
+
+    def _decode(self, codes: Any, function: Callable) -> np.ndarray:
+        """Observations, in the user's layout, that a function makes of batches of codes."""
+        codes = check_array(codes, dtype=np.float32)
+        if codes.shape[1] != self.n_components_:
+            raise ValueError(
+                f"Codes must have n_components={self.n_components_} columns, got {codes.shape[1]}."
+            )
+        self._set_training(False)
+        batches = torch.from_numpy(codes.copy()).split(self._decode_size(len(codes)))
+        with torch.inference_mode():
+            decoded = [function(z.to(self.device)).cpu() for z in batches]
+        return self._layout.to_user(torch.cat(decoded).numpy())
+
+    def _decode_size(self, n_codes: int) -> int:
+        return n_codes if self.batch_size == -1 else self.batch_size
 
 
 def _contiguous_state(module: nn.Module, state: dict, prefix: str, metadata: dict) -> None:

@@ -48,9 +48,14 @@ def architecture_names() -> list[str]:
 
 
 def make_pair(
-    architecture: str, input_shape: tuple[int, ...], n_components: int, **kwargs: Any
+    architecture: str,
+    input_shape: tuple[int, ...],
+    n_components: int,
+    *,
+    n_outputs: int | None = None,
+    **kwargs: Any,
 ) -> tuple[nn.Module, nn.Module]:
-    """Build an encoder (two outputs per latent) and its decoder.
+    """Build an encoder and its decoder.
 
     Parameters
     ----------
@@ -60,6 +65,8 @@ def make_pair(
         Shape of one observation, ``(n_features,)`` or ``(C, H, W)``.
     n_components : int
         Number of latents.
+    n_outputs : int or None, default=None
+        Number of outputs of the encoder; None takes two per latent.
     **kwargs : dict
         Passed to both networks, e.g. ``hidden_sizes`` of the MLP.
 
@@ -82,6 +89,6 @@ def make_pair(
         )
     encoder, decoder = _PAIRS[architecture]
     return (
-        encoder(input_shape, 2 * n_components, **kwargs),
+        encoder(input_shape, n_outputs or 2 * n_components, **kwargs),
         decoder(n_components, input_shape, **kwargs),
     )

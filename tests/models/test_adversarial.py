@@ -1,4 +1,4 @@
-"""Two networks, two optimisers: FactorVAE and its discriminator."""
+"""Two networks, two optimisers: FactorVAE and InfoGAN."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from skorch.callbacks import Callback, GradientNormClipping
 from skorch.dataset import ValidSplit
 
 from sklearn_disent.exceptions import TrainingWarning
-from sklearn_disent.models import VAE, FactorVAE
+from sklearn_disent.models import VAE, FactorVAE, InfoGAN
 
 TINY = {
     "n_components": 3,
@@ -155,3 +155,93 @@ def test_discriminator_that_has_won_is_reported(images):
     params = {**TINY, "max_epochs": 30, "gamma": 0.0, "discriminator_lr": 1e-2}
     with pytest.warns(TrainingWarning, match="it has won"):
         Told(**params).fit(images[0])
+
+
+# -- InfoGAN ---------------------------------------------------------------------------------
+
+TINY_GAN = {
+    "n_components": 2,
+    "n_noise": 1,
+    "architecture": "mlp",
+    "module__hidden_sizes": (32,),
+    "max_epochs": 2,
+    "batch_size": 32,
+    "random_state": 0,
+}
+
+
+def test_infogan_parts_match_torch_distributions(images):
+    gan = InfoGAN(**TINY_GAN, instance_noise=0.0).fit(images[0])
+    gan._set_training(False)
+    gan._generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        step = gan._step((torch.zeros(6, 64), None))
+        fake, codes = step["y_pred"]
+        output = gan.discriminator_(fake)
+        q = torch.distributions.Normal(output[:, 1:3], (0.5 * output[:, 3:]).exp())
+        nll = -q.log_prob(codes).sum(1).mean()
+        adversarial = -torch.sigmoid(output[:, 0]).log().mean()
+    torch.testing.assert_close(step["terms"]["code_nll"], nll)
+    torch.testing.assert_close(step["terms"]["adversarial"], adversarial)
+    torch.testing.assert_close(step["loss"], adversarial + 0.05 * nll)
+    assert ((codes >= -1) & (codes <= 1)).all()
+
+
+def test_infogan_transform_is_the_mean_of_q_and_inverse_transform_is_g(images):
+    X, _ = images
+    gan = InfoGAN(**TINY_GAN).fit(X)
+    with torch.no_grad():
+        output = gan.discriminator_(torch.from_numpy(X[:, None]).float())
+        made = torch.sigmoid(gan.module_(torch.tensor([[0.5, -0.5, 0.0]])))
+    np.testing.assert_allclose(gan.transform(X), output[:, 1:3], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(gan.inverse_transform([[0.5, -0.5]])[0], made[0, 0], rtol=1e-5)
+    assert list(gan.get_feature_names_out()) == ["infogan0", "infogan1"]
+    with pytest.raises(ValueError, match="Codes must have n_components=2 columns, got 3"):
+        gan.inverse_transform(np.zeros((1, 3)))
+
+
+def test_infogan_samples_do_not_depend_on_the_batch_size(images):
+    gan = InfoGAN(**TINY_GAN).fit(images[0])
+    whole = gan.set_params(batch_size=-1).sample(70, random_state=0)
+    np.testing.assert_allclose(
+        gan.set_params(batch_size=32).sample(70, random_state=0), whole, atol=1e-6
+    )
+
+
+def test_infogan_steps_leave_no_gradient_in_each_other(images):
+    seen = {}
+
+    class SpyGAN(InfoGAN):
+        def _discriminator_step(self, batch, step):
+            seen["generator"] = [p.grad.clone() for p in self.module_.parameters()]
+            seen["discriminator"] = [p.grad for p in self.discriminator_.parameters()]
+            return super()._discriminator_step(batch, step)
+
+    gan = SpyGAN(**{**TINY_GAN, "max_epochs": 1}).fit(images[0])
+    assert equal(seen["generator"], [p.grad for p in gan.module_.parameters()])
+    assert all(gradient is None for gradient in seen["discriminator"])
+
+
+def test_infogan_codes_of_its_own_samples_are_read_back(images):
+    params = {**TINY_GAN, "max_epochs": 150, "lr": 3e-3, "discriminator_lr": 1e-3}
+    gan = InfoGAN(**params, coefficient=1.0).fit(images[0])
+    codes = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    read = gan.transform(gan.inverse_transform(codes))
+    assert all(np.corrcoef(read[:, k], codes[:, k])[0, 1] > 0.8 for k in range(2))
+
+
+def test_infogan_refuses_images_out_of_range_and_takes_rows(images):
+    X, _ = images
+    with pytest.raises(ValueError, match=r"values in \[0, 1\], X has values from 0 to 2"):
+        InfoGAN(**TINY_GAN).fit(2.0 * X)
+    rows = InfoGAN(**TINY_GAN).fit(10.0 * X.reshape(len(X), -1))
+    assert rows.sample(4).shape == (4, 64)
+
+
+def test_infogan_convolutional_and_uint8(images):
+    X = 255 * images[0]
+    gan = InfoGAN(2, max_epochs=1, batch_size=32, random_state=0).fit(X)
+    assert type(gan.discriminator_).__name__ == "BurgessEncoder"
+    assert gan.transform(X).shape == (120, 2)
+    assert gan.reconstruct(X).shape == X.shape
+    assert not hasattr(gan, "score")

@@ -23,6 +23,7 @@ from sklearn_disent.models import (
     CosineSchedule,
     CyclicSchedule,
     FactorVAE,
+    InfoGAN,
     InfoVAE,
     LinearSchedule,
 )
@@ -50,6 +51,7 @@ FORMS = {
     "DIPVAE-ii": (DIPVAE(**TINY, kind="ii"), {"kind": ["i", "ii"]}),
     "InfoVAE": (InfoVAE(**TINY), {"lambda_": [1.0, 1000.0]}),
     "HFSVAE": (HFSVAE(**TINY, n_pairs=2), {"gamma": [1.0, 100.0]}),
+    "InfoGAN": (InfoGAN(**TINY, n_noise=2), {"coefficient": [0.05, 5.0]}),
 }
 
 
@@ -125,7 +127,7 @@ def test_weighted_terms_in_history_sum_to_the_loss(images, model, grid):
     """Every model logs all that its loss is made of."""
     fitted = clone(model).fit(images[0])
     weights = {
-        "reconstruction": 1.0,
+        **({} if isinstance(model, InfoGAN) else {"reconstruction": 1.0}),
         **{
             "AnnealedVAE": {"capacity_gap": 100.0},
             "BetaTCVAE": {
@@ -141,6 +143,7 @@ def test_weighted_terms_in_history_sum_to_the_loss(images, model, grid):
             },
             "InfoVAE": {"kl": 1.0, "mmd": 999.0},
             "HFSVAE": {"kl": 1.0, "hausdorff": 1.0},
+            "InfoGAN": {"adversarial": 1.0, "code_nll": 0.05},
         }[type(model).__name__],
     }
     suffix = "_mws" if getattr(model, "estimator", "") == "mws" else ""

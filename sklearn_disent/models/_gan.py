@@ -1,0 +1,278 @@
+"""A generative adversarial network whose codes can be read off the observations."""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+from torch.nn import functional as F
+
+from sklearn_disent.models._adversarial import AdversarialMixin
+from sklearn_disent.models._data import Layout
+from sklearn_disent.models._net import BaseNet
+from sklearn_disent.models._schedules import Weight, resolve, weight_constraint
+from sklearn_disent.models._terms import gaussian_log_density
+from sklearn_disent.networks import make_pair
+
+_LOG_VAR_RANGE = (-8.0, 8.0)  # of Q: a code that it reads exactly would drive it to -inf
+
+
+class InfoGAN(AdversarialMixin, BaseNet):
+    """Generative adversarial network that keeps its codes recoverable.
+
+    A generator G makes an observation from codes c, uniform in [-1, 1], and noise; a
+    discriminator D tells it from data; a third network Q, which shares all layers of D but the
+    last, reads c off the observation. G minimises ``-log D(G(c, noise)) - coefficient
+    E log Q(c | G(c, noise))``; the second part bounds the mutual information of codes and
+    observations.
+
+    ``transform`` returns the mean of Q, ``inverse_transform`` applies G with zero noise.
+
+    Parameters
+    ----------
+    n_components : int, default=5
+        Number of codes.
+    n_noise : int, default=5
+        Number of further inputs of the generator, standard normal.
+    coefficient : float or schedule, default=0.05
+        Weight of the information term.
+    instance_noise : float or schedule, default=0.1
+        Standard deviation of noise that is added to what D sees, real or not, in the units of X.
+        It keeps D from winning at once; a schedule may let it fade.
+    architecture : str, default="auto"
+        An encoder for D and Q and its decoder for G, as in :class:`VAE`.
+    discriminator_optimizer : class, default=torch.optim.Adam
+        Optimiser of D and Q.
+    discriminator_lr : float, default=2e-4
+        Learning rate of D and Q.
+    **kwargs : dict
+        Optimiser, lr (of G), epochs, batches, callbacks and random_state as in :class:`VAE`;
+        ``module__`` parameters reach G and D. Adam has betas (0.5, 0.999) here.
+
+    Attributes
+    ----------
+    module_ : torch.nn.Module
+        The generator.
+    discriminator_ : torch.nn.Module
+        D and Q: a logit, then means and log-variances of the codes.
+    history_ : skorch.history.History
+        A row per epoch with ``train_loss`` (of G), its terms ``train_adversarial`` and
+        ``train_code_nll``, ``train_discriminator_loss`` and ``train_discriminator_accuracy``.
+    n_components_ : int
+        Number of codes.
+
+    See Also
+    --------
+    BetaVAE : Has an encoder and a likelihood.
+
+    Notes
+    -----
+    There is no likelihood, hence no ``score``. Images come out in [0, 1] and have to be in that
+    range (uint8 is scaled); rows come out as they are. Q has a Gaussian for every code, and
+    categorical codes are not offered.
+
+    References
+    ----------
+    X. Chen et al., InfoGAN: Interpretable representation learning by information maximizing
+    generative adversarial nets, NeurIPS 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_disent.models import InfoGAN
+    >>> X = load_digits().images / 16.0
+    >>> gan = InfoGAN(n_components=2, max_epochs=1, random_state=0).fit(X)
+    >>> gan.transform(X).shape, gan.sample(3, random_state=0).shape
+    ((1797, 2), (3, 8, 8))
+    """
+
+    _parameter_constraints: dict = {
+        **BaseNet._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_noise": [Interval(Integral, 0, None, closed="left")],
+        "coefficient": weight_constraint(),
+        "instance_noise": weight_constraint(),
+        "architecture": [str],
+        "discriminator_optimizer": [callable],
+        "discriminator_lr": [Interval(Real, 0, None, closed="neither")],
+    }
+    _prefixes = ("discriminator_optimizer", *BaseNet._prefixes)
+    _betas = {"optimizer": (0.5, 0.999), "discriminator_optimizer": (0.5, 0.999)}
+
+    def __init__(
+        self,
+        n_components: int = 5,
+        *,
+        n_noise: int = 5,
+        coefficient: Weight = 0.05,
+        instance_noise: Weight = 0.1,
+        architecture: str = "auto",
+        discriminator_optimizer: Callable = torch.optim.Adam,
+        discriminator_lr: float = 2e-4,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.n_components = n_components
+        self.n_noise = n_noise
+        self.coefficient = coefficient
+        self.instance_noise = instance_noise
+        self.architecture = architecture
+        self.discriminator_optimizer = discriminator_optimizer
+        self.discriminator_lr = discriminator_lr
+
+    # -- building ----------------------------------------------------------------------------
+
+    def initialize_module(self) -> Self:
+        """Build generator and discriminator; part of skorch's protocol."""
+        super().initialize_module()
+        self.n_components_, self.n_noise_ = self.n_components, self.n_noise
+        return self
+
+    def _make_pair(self, kwargs: dict[str, Any]) -> tuple[nn.Module, nn.Module]:
+        n_inputs, n_outputs = self.n_components + self.n_noise, 1 + 2 * self.n_components
+        return make_pair(
+            self.architecture, self.input_shape_, n_inputs, n_outputs=n_outputs, **kwargs
+        )
+
+    def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:
+        return self._make_pair(kwargs)[1]
+
+    def _make_discriminator(self, kwargs: dict[str, Any]) -> nn.Module:
+        return self._make_pair(self.get_params_for("module"))[0]
+
+    @property
+    def _channels_last(self) -> bool:
+        return len(self.input_shape_) == 3 and self.discriminator_.channels_last
+
+    @property
+    def _is_image(self) -> bool:
+        return len(self.input_shape_) == 3
+
+    def _check_range(self, rows: np.ndarray, layout: Layout, *, reset: bool) -> None:
+        super()._check_range(rows, layout, reset=reset)
+        if len(layout.input_shape) != 3 or rows.dtype == np.uint8 or not rows.size:
+            return
+        low, high = rows.min(), rows.max()
+        if low < -1e-6 or high > 1 + 1e-6:
+            raise ValueError(
+                f"InfoGAN makes images with values in [0, 1], X has values from {low:.6g} to "
+                f"{high:.6g}. Scale X (uint8 images are scaled by themselves)."
+            )
+
+    # -- training ----------------------------------------------------------------------------
+
+    def _step(self, batch: Any) -> dict[str, Any]:
+        """The generator's step."""
+        codes, noise = self._draw(len(batch[0]))
+        fake = self._generate(codes, noise)
+        logit, code_nll = self._judge(fake, codes)
+        adversarial = F.softplus(-logit).mean()  # -log D(fake)
+        return {
+            "loss": adversarial + resolve(self.coefficient, self.n_steps_) * code_nll,
+            "y_pred": (fake.detach(), codes),
+            "terms": {"adversarial": adversarial, "code_nll": code_nll},
+        }
+
+    def _discriminator_step(
+        self, batch: Any, step: dict[str, Any]
+    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        fake, codes = step["y_pred"]
+        real_logit, _ = self._judge(self._to_tensor(batch[0], self._layout), codes)
+        fake_logit, code_nll = self._judge(fake, codes)
+        loss = F.softplus(-real_logit).mean() + F.softplus(fake_logit).mean()
+        loss = loss + resolve(self.coefficient, self.n_steps_) * code_nll
+        with torch.no_grad():
+            hits = (real_logit > 0).float().mean() + (fake_logit < 0).float().mean()
+            spread = torch.cat([real_logit, fake_logit]).std(correction=0)
+        return loss, {"discriminator_accuracy": 0.5 * hits, "discriminator_spread": spread}
+
+    def _draw(self, n_rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Codes and noise of the generator."""
+        options = {"generator": self._generator, "device": self.device}
+        codes = 2 * torch.rand(n_rows, self.n_components_, **options) - 1
+        return codes, torch.randn(n_rows, self.n_noise_, **options)
+
+    def _generate(self, codes: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+        made = self.module_(torch.cat([codes, noise], 1))
+        return torch.sigmoid(made) if self._is_image else made
+
+    def _judge(self, x: torch.Tensor, codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logit of D, and the mean negative log-likelihood of the codes under Q, in nats."""
+        std = resolve(self.instance_noise, self.n_steps_)
+        x = x + std * torch.randn(x.shape, generator=self._generator, device=self.device)
+        output = self.discriminator_(x)
+        mean, log_var = output[:, 1:].chunk(2, dim=1)
+        log_q = gaussian_log_density(codes, mean, log_var.clamp(*_LOG_VAR_RANGE))
+        return output[:, 0], -log_q.sum(1).mean()
+
+    # -- using the fitted model --------------------------------------------------------------
+
+    def _encode(self, batch: torch.Tensor) -> torch.Tensor:
+        return self.discriminator_(batch)[:, 1 : 1 + self.n_components_]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Generate observations from codes, with zero noise, in the layout ``fit`` was given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components)
+            Codes; the generator has seen values in [-1, 1].
+
+        Returns
+        -------
+        generated : ndarray
+        """
+        check_is_fitted(self)
+        zeros = torch.zeros(1, self.n_noise_, device=self.device)
+        return self._decode(X, lambda codes: self._generate(codes, zeros.expand(len(codes), -1)))
+
+    def reconstruct(self, X: Any) -> np.ndarray:
+        """Read the codes off observations and generate from them.
+
+        Parameters
+        ----------
+        X : array-like
+            Observations.
+
+        Returns
+        -------
+        reconstructions : ndarray
+            As from :meth:`inverse_transform`.
+        """
+        (codes,) = self._map_batches(X, lambda batch: (self._encode(batch),))
+        return self.inverse_transform(codes)
+
+    def sample(
+        self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None
+    ) -> np.ndarray:
+        """Generate from random codes and noise.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            Determines the draws.
+
+        Returns
+        -------
+        samples : ndarray
+            As from :meth:`inverse_transform`.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_samples, Integral) or n_samples < 1:
+            raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}.")
+        rng = check_random_state(random_state)
+        codes = rng.uniform(-1, 1, (n_samples, self.n_components_))
+        noise = rng.standard_normal((n_samples, self.n_noise_)).astype(np.float32)
+        parts = iter(torch.from_numpy(noise).to(self.device).split(self._decode_size(n_samples)))
+        return self._decode(codes, lambda batch: self._generate(batch, next(parts)))
