@@ -4,6 +4,7 @@ from sklearn_disent.models._base import BaseVAE
 from sklearn_disent.models._elbo import VAE, AnnealedVAE, BetaVAE
 from sklearn_disent.models._gan import InfoGAN
 from sklearn_disent.models._moments import DIPVAE, InfoVAE
+from sklearn_disent.models._recipe import training_recipe
 from sklearn_disent.models._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
 from sklearn_disent.models._support import HFSVAE
 from sklearn_disent.models._total_correlation import BetaTCVAE, FactorVAE
@@ -25,4 +26,5 @@ __all__ = [
     "NeuralNetTransformer",
     "ReconstructionLoss",
     "VAE",
+    "training_recipe",
 ]
