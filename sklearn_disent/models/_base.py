@@ -159,19 +159,27 @@ class BaseVAE(BaseNet):
         """
 
     def _step(self, batch: Any) -> dict[str, Any]:
-        x = self._to_tensor(batch[0], self._layout)
-        output = self.module_(x, self._noise(len(x)))
-        terms = self._terms(x, output, batch[1])
+        x, output = self._forward(self._to_tensor(batch[0], self._layout), batch[1])
+        terms = self._objective(x, output, batch[1])
         loss = sum(
             self._at(weight) * value for weight, value in terms.values() if weight is not None
         )
         logged = {name: value for name, (_, value) in terms.items()}
         with torch.no_grad():
             if self.module_.training:
-                self._moments += torch.stack([output.mean.sum(0), output.mean.pow(2).sum(0)])
+                mean = output.mean[: len(batch[0])]
+                self._moments += torch.stack([mean.sum(0), mean.pow(2).sum(0)])
             if self.log_decomposition and "index_code_mi" not in logged:
                 logged.update(self._decomposition(output)._asdict())
         return {"loss": loss, "y_pred": output, "terms": logged}
+
+    def _forward(self, x: torch.Tensor, extras: Any) -> tuple[torch.Tensor, VAEOutput]:
+        """What is to be reconstructed, first the batch itself, and the output for it."""
+        return x, self.module_(x, self._noise(len(x)))
+
+    def _objective(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+        """The model's own terms, and those that any model may have beside them."""
+        return self._terms(x, output, extras)
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
         """Begin to add up moments of the codes; part of skorch's protocol."""

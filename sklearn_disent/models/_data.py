@@ -110,25 +110,27 @@ class RowDataset(Dataset):
     """Rows with their labels, fetched a whole batch at a time.
 
     ``X`` and ``y`` are the user's own objects, which skorch's scoring callbacks hand to scorers;
-    batches come from ``rows``, the validated array. ``extras`` are further arrays of the same
-    length that a model needs per row.
+    batches come from ``rows``, the validated array. ``extras`` are further arrays that a
+    model needs per row, by name; all that is asked of them is ``extra[indices]``.
     """
 
-    def __init__(self, rows: np.ndarray, X: Any, y: Any, extras: tuple[np.ndarray, ...] = ()):
+    def __init__(self, rows: np.ndarray, X: Any, y: Any, extras: dict[str, Any] | None = None):
         super().__init__(X, y, length=len(rows))
         self.rows = rows
         self.extras = extras
 
-    def __getitem__(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
-        X, y = self.__getitems__([index])
-        return X[0], y[0]
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, Any]:
+        X, extras = self.__getitems__([index])
+        if not self.extras:
+            return X[0], extras[0]
+        return X[0], {name: extra[0] for name, extra in extras.items()}
 
     def __getitems__(self, indices: list[int]) -> tuple[torch.Tensor, Any]:
         # NumPy, not torch, does the fetch: rows may be a read-only memory map.
         batch = torch.from_numpy(self.rows[indices])
         if not self.extras:
             return batch, torch.zeros(len(indices))
-        return batch, tuple(torch.from_numpy(extra[indices]) for extra in self.extras)
+        return batch, {n: torch.from_numpy(extra[indices]) for n, extra in self.extras.items()}
 
 
 def _identity(batch: Any) -> Any:

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval
 
 from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
 from sklearn_disent.models._schedules import LinearSchedule, Weight, weight_constraint
+from sklearn_disent.models._semi_supervised import SemiSupervisedVAE
 from sklearn_disent.models._terms import gaussian_kl
 
 
@@ -124,7 +125,7 @@ class VAE(BaseVAE):
         }
 
 
-class BetaVAE(BaseVAE):
+class BetaVAE(SemiSupervisedVAE):
     """VAE whose KL divergence has the weight beta: larger values disentangle more.
 
     The loss is ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I))``, per observation in nats.
@@ -136,21 +137,55 @@ class BetaVAE(BaseVAE):
     beta : float or schedule, default=4.0
         Weight of the KL divergence; 1 is the VAE, 0 an autoencoder with noise. A schedule, such
         as :class:`LinearSchedule`, is a function of the optimiser step.
+    supervised : {"xent", "l2", "cov", "embed"} or None, default=None
+        Whether labels, the y of ``fit``, are used, and by which term; see Notes. Latent j then is
+        meant for factor j; further latents are free.
+    gamma_sup : float or schedule, default=100.0
+        Weight of that term.
+    n_labeled : int, float or None, default=None
+        How many rows keep their labels, drawn at random: a count, or a share of those that have
+        any (0.1, but 1 is one row). None keeps all. The others are hidden from training only, so
+        that scorers still see them.
+    factor_sizes : sequence of int or None, default=None
+        Number of classes of every factor; None takes one more than the largest label in y.
+    sigma_sup : float, default=1.0
+        Sharpness of "embed": the larger, the nearer must a code be to the point of its class.
     **kwargs : dict
         All other parameters are those of :class:`VAE`.
 
+    Attributes
+    ----------
+    factor_sizes_ : tuple of int
+        Number of classes of every factor, if ``supervised`` is set.
+
     See Also
     --------
-    VAE : Lists all parameters and attributes.
+    VAE : Lists all parameters and further attributes.
 
     Notes
     -----
     ``score`` is the ELBO itself, without beta, so that models of different beta compare.
 
+    Labels are numbers; NaN means unknown, and so does -1 among integers or classes. Entries may be
+    missing one by one; without any the model is the unsupervised one, bit for bit. The terms, of
+    posterior means m and labels y of the rows that have them:
+
+    - "xent": cross-entropy of the logit m_j and the share y_j / size_j;
+    - "l2": ``(b_j m_j - y_j)^2`` with a learnt scale b_j;
+    - "cov": squared covariances of m_i and y_j, summed over all i != j;
+    - "embed": cross-entropy of ``softmax_k(-(sigma_sup (m_j - e_jk))^2)`` with learnt points e_jk.
+
+    All but "cov" are means over the rows, summed over factors, so that ``gamma_sup`` means the
+    same at any batch size and share of labels. Published code sums "xent" and "l2" over a batch of
+    64 labelled rows: its weight of 4 is 256 here. "xent" and "embed" take classes 0, 1, ...; the
+    others any numbers.
+
     References
     ----------
     I. Higgins et al., beta-VAE: Learning basic visual concepts with a constrained variational
     framework, ICLR 2017.
+
+    F. Locatello et al., Disentangling factors of variation using few labels, ICLR 2020.
 
     Examples
     --------
@@ -163,7 +198,7 @@ class BetaVAE(BaseVAE):
     """
 
     _parameter_constraints: dict = {
-        **BaseVAE._parameter_constraints,
+        **SemiSupervisedVAE._parameter_constraints,
         "beta": weight_constraint(),
     }
 

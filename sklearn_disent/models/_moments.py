@@ -9,10 +9,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
 from sklearn_disent.models._schedules import Weight, weight_constraint
+from sklearn_disent.models._semi_supervised import SemiSupervisedVAE
 from sklearn_disent.models._terms import dip_penalties, gaussian_kl, mmd_squared
 
 
-class DIPVAE(BaseVAE):
+class DIPVAE(SemiSupervisedVAE):
     """VAE that draws the covariance of the codes towards the identity.
 
     The loss is that of the VAE plus ``lambda_od sum_{i != j} S_ij^2 + lambda_d sum_i (S_ii -
@@ -30,7 +31,8 @@ class DIPVAE(BaseVAE):
     lambda_d : float, schedule or None, default=None
         Weight of the diagonal entries; None takes 100 for kind "i" and 10 for kind "ii".
     **kwargs : dict
-        All other parameters are those of :class:`VAE`.
+        Parameters of training with labels (``supervised``, ...) are those of :class:`BetaVAE`,
+        all others those of :class:`VAE`.
 
     See Also
     --------
@@ -58,7 +60,7 @@ class DIPVAE(BaseVAE):
     """
 
     _parameter_constraints: dict = {
-        **BaseVAE._parameter_constraints,
+        **SemiSupervisedVAE._parameter_constraints,
         "kind": [StrOptions({"i", "ii"})],
         "lambda_od": weight_constraint(),
         "lambda_d": [*weight_constraint(), None],

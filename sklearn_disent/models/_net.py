@@ -314,8 +314,8 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     def _fit(self, X: Any, y: Any, *, cold: bool, **arrays: Any) -> Self:
         with self._unchanged_on_error():
             rows, layout = self._read_X(X, reset=cold)
-            extras = self._read_fit_arrays(rows, y, **arrays)
             self._layout = layout
+            extras = self._read_fit_arrays(rows, y, cold=cold, **arrays)
             if cold:
                 self._set_input(rows, layout)
                 self.initialized_ = False  # silences skorch's "Re-initializing"
@@ -344,11 +344,13 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         self.input_shape_ = layout.input_shape
         self._uint8_scale = uint8_scale(rows)
 
-    def _read_fit_arrays(self, rows: np.ndarray, y: Any, **arrays: Any) -> tuple[np.ndarray, ...]:
-        """Check y, and return the further arrays that each batch needs."""
+    def _read_fit_arrays(
+        self, rows: np.ndarray, y: Any, *, cold: bool, **arrays: Any
+    ) -> dict[str, Any]:
+        """Check y and fit's metadata; return the further arrays that each batch needs, by name."""
         if y is not None:
             check_consistent_length(rows, y)
-        return ()
+        return {}
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:

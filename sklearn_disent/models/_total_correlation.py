@@ -10,8 +10,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
 
 from sklearn_disent.models._adversarial import AdversarialMixin
-from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
+from sklearn_disent.models._base import Terms, VAEOutput
+from sklearn_disent.models._regions import RegionMixin
 from sklearn_disent.models._schedules import Weight, weight_constraint
+from sklearn_disent.models._semi_supervised import SemiSupervisedVAE
 from sklearn_disent.models._terms import (
     density_ratio_tc,
     discriminator_loss,
@@ -22,7 +24,7 @@ from sklearn_disent.models._terms import (
 from sklearn_disent.networks import Discriminator, FactorisedFlow
 
 
-class BetaTCVAE(BaseVAE):
+class BetaTCVAE(SemiSupervisedVAE):
     """VAE that weighs the three parts of the KL divergence apart: beta is for total correlation.
 
     The loss is ``-E_q log p(x|z) + alpha I(x; z) + beta KL(q(z), prod_d q(z_d)) + gamma sum_d
@@ -46,8 +48,8 @@ class BetaTCVAE(BaseVAE):
         p(z): N(0, I), or one planar flow per latent (:class:`FactorisedFlow`) that is trained with
         the rest and also shapes ``sample`` and ``score``.
     **kwargs : dict
-        All other parameters are those of :class:`VAE`; ``prior__n_layers`` is the depth of the
-        flow.
+        Parameters of training with labels (``supervised``, ...) are those of :class:`BetaVAE`,
+        all others those of :class:`VAE`; ``prior__n_layers`` is the depth of the flow.
 
     See Also
     --------
@@ -79,14 +81,14 @@ class BetaTCVAE(BaseVAE):
     """
 
     _parameter_constraints: dict = {
-        **BaseVAE._parameter_constraints,
+        **SemiSupervisedVAE._parameter_constraints,
         "alpha": weight_constraint(),
         "beta": weight_constraint(),
         "gamma": weight_constraint(),
         "estimator": [StrOptions({"mss", "mws"})],
         "prior": [StrOptions({"normal", "factorised_flow"})],
     }
-    _prefixes = ("prior", *BaseVAE._prefixes)
+    _prefixes = ("prior", *SemiSupervisedVAE._prefixes)
 
     def __init__(
         self,
@@ -148,7 +150,7 @@ class BetaTCVAE(BaseVAE):
         return -gaussian_entropy(log_var).sum(1) - log_prior
 
 
-class FactorVAE(AdversarialMixin, BaseVAE):
+class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
     """VAE whose total correlation a discriminator estimates and the encoder lowers.
 
     The loss is that of the VAE plus ``gamma E[D_0(z) - D_1(z)]``, where the discriminator D is
@@ -167,9 +169,15 @@ class FactorVAE(AdversarialMixin, BaseVAE):
         ``discriminator_optimizer__betas`` says otherwise.
     discriminator_lr : float, default=1e-4
         Learning rate of the discriminator.
+    lambda_box : float or schedule, default=2.0
+        Weight of the squared error within boxes or a mask, if ``fit`` is given any.
+    box_image_shape : (height, width) or None, default=None
+        Size of the images that boxes were measured in, to rescale them to the images in X; None
+        where it is the same.
     **kwargs : dict
-        All other parameters are those of :class:`VAE`; ``discriminator__hidden_sizes`` sets the
-        layers of the discriminator, six of 1000 units.
+        Parameters of training with labels (``supervised``, ...) are those of :class:`BetaVAE`,
+        all others those of :class:`VAE`; ``discriminator__hidden_sizes`` sets the layers of the
+        discriminator, six of 1000 units.
 
     Attributes
     ----------
@@ -193,9 +201,17 @@ class FactorVAE(AdversarialMixin, BaseVAE):
     ``train_discriminator_accuracy`` (0.5 is chance) and ``train_discriminator_spread``, the
     standard deviation of the differences of its logits.
 
+    With boxes, ``fit(X, y, boxes=boxes)``, the loss gets ``lambda_box || w * x - w * x_hat ||^2``
+    per image, where w is 1 within the boxes and x_hat is the mean of p(x|z); with ``supervised``
+    it is the SS-FVAE-BB of Reddy et al. Boxes are metadata: a search slices them with the rows,
+    and with metadata routing they are asked for by ``set_fit_request(boxes=True)``.
+
     References
     ----------
     H. Kim and A. Mnih, Disentangling by factorising, ICML 2018.
+
+    A. G. Reddy, B. Godfrey L and V. N. Balasubramanian, On causally disentangled representations,
+    AAAI 2022.
 
     Examples
     --------
@@ -209,12 +225,14 @@ class FactorVAE(AdversarialMixin, BaseVAE):
     """
 
     _parameter_constraints: dict = {
-        **BaseVAE._parameter_constraints,
+        **SemiSupervisedVAE._parameter_constraints,
         "gamma": weight_constraint(),
         "discriminator_optimizer": [callable],
         "discriminator_lr": [Interval(Real, 0, None, closed="neither")],
+        "lambda_box": weight_constraint(),
+        "box_image_shape": ["array-like", None],
     }
-    _prefixes = ("discriminator", "discriminator_optimizer", *BaseVAE._prefixes)
+    _prefixes = ("discriminator", "discriminator_optimizer", *SemiSupervisedVAE._prefixes)
     _betas = {"discriminator_optimizer": (0.5, 0.9)}
 
     def __init__(
@@ -224,12 +242,16 @@ class FactorVAE(AdversarialMixin, BaseVAE):
         gamma: Weight = 10.0,
         discriminator_optimizer: Callable = torch.optim.Adam,
         discriminator_lr: float = 1e-4,
+        lambda_box: Weight = 2.0,
+        box_image_shape: tuple[int, int] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(n_components, **kwargs)
         self.gamma = gamma
         self.discriminator_optimizer = discriminator_optimizer
         self.discriminator_lr = discriminator_lr
+        self.lambda_box = lambda_box
+        self.box_image_shape = box_image_shape
 
     def _make_discriminator(self, kwargs: dict[str, Any]) -> nn.Module:
         return Discriminator(self.n_components, **kwargs)
