@@ -6,6 +6,7 @@ from ._metric_agreement import MetricAgreementDisplay
 from ._reconstruction import ReconstructionDisplay
 from ._relevance import RelevanceDisplay
 from ._score_distribution import ScoreDistributionDisplay
+from ._signatures import SignatureDisplay
 from ._sweep import SweepDisplay
 from ._traversal import TraversalDisplay
 
@@ -17,6 +18,8 @@ __all__ = [
     # of codes and factors
     "RelevanceDisplay",
     "LatentFactorDisplay",
+    # of the topology of latents and factors
+    "SignatureDisplay",
     # of many models
     "SweepDisplay",
     "ScoreDistributionDisplay",

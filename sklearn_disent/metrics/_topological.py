@@ -168,7 +168,7 @@ def manifold_topology_score(
         - ``n_clusters``, ``row_clusters``, ``column_clusters`` : the biclustering, as labels.
         - ``score_by_n_clusters``, ``variance_by_n_clusters`` : dicts over the numbers tried.
         - ``signatures`` : ndarray of shape (n_latents, n_values, max_holes), histograms over
-          the number of holes; ``values`` : the values of each latent.
+          the number of holes; ``latent_values`` : where each latent was held.
         - ``factor_signatures`` : list with one ndarray (n_values, max_holes) for each factor,
           ``factor_values`` likewise, ``factors`` : their columns in y. None without `y`.
 
@@ -217,7 +217,7 @@ def manifold_topology_score(
     check_backend(backend)
     _check_labels(X, y)
     settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
-    _check_points(n_samples, n_landmarks)
+    check_points(n_samples, n_landmarks)
     rng = check_random_state(random_state)
     draw = prior_of(estimator, X, prior)
     base, values = draw(n_samples, rng), draw(n_values, rng)
@@ -280,6 +280,16 @@ def signature_distances(
     for i, j in zip(*np.tril_indices(len(groups))):
         distances[i, j] = distances[j, i] = _mean_distance(groups[i], groups[j], p)
     return distances / scale
+
+
+def value_distances(signatures: list[Signature], p: float = 2) -> NDArray[np.float64]:
+    """Distances between the signatures of all values, in shares of the largest number of holes."""
+    alone = [
+        Signature(signature.index, signature.values[[k]], signature.times[[k]])
+        for signature in signatures
+        for k in range(len(signature.times))
+    ]
+    return signature_distances(alone, None, "pairwise", p)
 
 
 def score_biclusters(
@@ -379,7 +389,7 @@ def _check_labels(X: ArrayLike | None, y: ArrayLike | None) -> None:
         raise ValueError("With factors y the observations X are needed too, got X=None.")
 
 
-def _check_points(n_samples: int, n_landmarks: int) -> None:
+def check_points(n_samples: int, n_landmarks: int) -> None:
     if n_samples < n_landmarks:
         raise ValueError(
             f"n_samples must be at least n_landmarks={n_landmarks}, from which landmarks are "
@@ -405,7 +415,7 @@ def _details(
         score_by_n_clusters={n: float(found.scores.mean()) for n, found in tried.items()},
         variance_by_n_clusters={n: float(found.variances.mean()) for n, found in tried.items()},
         signatures=np.stack([signature.histograms() for signature in latents]),
-        values=np.stack([signature.values for signature in latents]),
+        latent_values=np.stack([signature.values for signature in latents]),
         factors=None if factors is None else [signature.index for signature in factors],
         factor_signatures=None if factors is None else [s.histograms() for s in factors],
         factor_values=None if factors is None else [signature.values for signature in factors],
