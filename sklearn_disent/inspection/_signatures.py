@@ -7,11 +7,12 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import validate_params
 
 from ..metrics._living_times import Settings, check_backend
 from ..metrics._submanifolds import check_decoder, decoded_families, factor_families, prior_of
 from ..metrics._topological import (
+    PRIOR,
     SIGNATURES,
     Signature,
     check_points,
@@ -85,10 +86,7 @@ class SignatureDisplay:
         self.similarity = similarity
 
     @classmethod
-    @validate_params(
-        {**SIGNATURES, "prior": [StrOptions({"normal", "encoded"}), callable]},
-        prefer_skip_nested_validation=True,
-    )
+    @validate_params({**SIGNATURES, "prior": PRIOR}, prefer_skip_nested_validation=True)
     def from_estimator(
         cls,
         estimator: Any,

@@ -40,6 +40,9 @@ def prior_of(
     if prior == "normal":
         n_latents = _count_latents(estimator)
         return lambda n, rng: rng.standard_normal((n, n_latents))
+    if prior == "uniform":
+        n_latents = _count_latents(estimator)
+        return lambda n, rng: rng.uniform(-1.0, 1.0, (n, n_latents))
     if X is None:
         raise ValueError("prior='encoded' draws from the codes of X, got X=None. Pass X.")
     codes = np.asarray(estimator.transform(X), dtype=np.float64)

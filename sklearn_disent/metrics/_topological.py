@@ -31,6 +31,8 @@ SIGNATURES: dict[str, list] = {
     "nan_policy": FACTORS_CODES["nan_policy"],
 }
 
+PRIOR: list = [StrOptions({"normal", "uniform", "encoded"}), callable]
+
 
 class Signature(NamedTuple):
     """What is known of one latent or factor."""
@@ -62,7 +64,7 @@ class Biclusters(NamedTuple):
 @validate_params(
     {
         **SIGNATURES,
-        "prior": [StrOptions({"normal", "encoded"}), callable],
+        "prior": PRIOR,
         "aggregation": [StrOptions({"pairwise", "barycenter"})],
         "p": [Interval(Real, 1, None, closed="left")],
         "n_clusters": [Interval(Integral, 2, None, closed="left"), None],
@@ -124,9 +126,10 @@ def manifold_topology_score(
         Points of a submanifold; of real ones, at most.
     n_values : int, default=10
         Values at which each latent is held; of a factor, at most as many as it has.
-    prior : {"normal", "encoded"} or callable, default="normal"
-        Where codes come from: independent standard normals; the codes of `X`, each latent drawn
-        on its own; or ``prior(n, rng)``, which returns codes (n, n_latents).
+    prior : {"normal", "uniform", "encoded"} or callable, default="normal"
+        Where codes come from: independent standard normals; uniform ones in [-1, 1], as of
+        InfoGAN; the codes of `X`, each latent drawn on its own; or ``prior(n, rng)``, which
+        returns codes (n, n_latents).
     embedding : transformer, callable or None, default=None
         What turns observations into points: a fitted transformer, which gets them flattened, such
         as a PCA of images; a function, which gets them as they are; None only flattens.

@@ -257,6 +257,9 @@ def test_score_takes_estimators_of_all_kinds(data):
     assert manifold_topology_score(
         pca, prior=lambda n, rng: rng.standard_normal((n, 3)), **SMALL
     ) == (score)
+    uniform = manifold_topology_score(pca, prior="uniform", **SMALL)
+    drawn = manifold_topology_score(pca, prior=lambda n, rng: rng.uniform(-1, 1, (n, 3)), **SMALL)
+    assert uniform == drawn != score
     pipeline = make_pipeline(StandardScaler(), PCA(3, whiten=True), "passthrough").fit(X)
     assert np.isfinite(manifold_topology_score(pipeline, **SMALL))
     search = GridSearchCV(PCA(whiten=True), {"n_components": [3]}, cv=2).fit(X)
