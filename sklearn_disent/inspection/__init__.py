@@ -5,12 +5,15 @@ from ._latent_factor import LatentFactorDisplay
 from ._metric_agreement import MetricAgreementDisplay
 from ._reconstruction import ReconstructionDisplay
 from ._relevance import RelevanceDisplay
+from ._report import DisentanglementReport
 from ._score_distribution import ScoreDistributionDisplay
 from ._signatures import SignatureDisplay
 from ._sweep import SweepDisplay
 from ._traversal import TraversalDisplay
 
 __all__ = [
+    # all of it on one page
+    "DisentanglementReport",
     # of a model
     "TraversalDisplay",
     "ReconstructionDisplay",

@@ -32,7 +32,14 @@ _ABBREVIATIONS = {
     "dcimig",
     "kl",
 }
-_WRITTEN = {"beta_vae": "BetaVAE score", "factor_vae": "FactorVAE score", "mig_sup": "MIG-sup"}
+_WRITTEN = {
+    "beta_vae": "BetaVAE score",
+    "factor_vae": "FactorVAE score",
+    "mig_sup": "MIG-sup",
+    "infom": "InfoM",
+    "infoc": "InfoC",
+    "infoe": "InfoE",
+}
 _UNITS = {"elbo": "nats"}
 
 

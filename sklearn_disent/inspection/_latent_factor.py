@@ -322,6 +322,8 @@ def _draw_curve(panel: "Axes", curve: Curve, latent: int, limits: tuple[float, f
             curve.values, mean - std, mean + std, color=COLORS[0], alpha=0.25, linewidth=0
         )
         panel.plot(curve.values, mean, color=COLORS[0], linewidth=1.5)
+        is_whole = bool((curve.values == np.round(curve.values)).all())
+        panel.locator_params(axis="x", nbins=4, integer=is_whole)
     else:
         panel.errorbar(
             curve.values, mean, std, color=COLORS[0], marker="o", linestyle="", markersize=4,

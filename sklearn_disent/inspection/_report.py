@@ -1,0 +1,359 @@
+"""A model on one page: scores and pictures as HTML."""
+
+import html
+import io
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import validate_params
+
+from ..metrics import disentanglement_report
+from ..metrics._scorer import encode, unwrap_estimator
+from ._common import innermost, pyplot, score_label
+from ._history import HistoryDisplay
+from ._latent_factor import LatentFactorDisplay
+from ._reconstruction import ReconstructionDisplay
+from ._relevance import RelevanceDisplay
+from ._traversal import TraversalDisplay
+
+# Two or three metrics per question, of those that take milliseconds: they are computed again for
+# every resample.
+_METRICS = (
+    "modularity",
+    "mig_sup",
+    "infom",
+    "mig",
+    "sap",
+    "infoc",
+    "infoe",
+    "jemmig",
+    "gaussian_total_correlation_error",
+)
+
+# Title -> how to read the picture.
+_CAPTIONS = {
+    "Relevance": "How much each code knows about each factor. Frames mark the code that belongs to "
+    "each factor, one to one. Nothing but framed cells should stand out.",
+    "Latents against factors": "Mean code for every value of a factor; bands are its standard "
+    "deviation over the other factors. Each latent should follow one factor and ignore the others.",
+    "Traversals": "What is decoded while one latent moves and the others rest. Each row should "
+    "change one thing.",
+    "Reconstructions": "Whether what is encoded suffices to tell observations apart.",
+    "History": "Loss and terms over training.",
+}
+
+_DPI = 110
+
+# Everything hangs below one class, so that a notebook keeps its own looks.
+_STYLE = """
+.sklearn-disent-report { font-family: system-ui, sans-serif; color: #1a1a1a; background: #fff;
+  max-width: 1040px; margin: 0 auto; padding: 16px 24px; line-height: 1.45; }
+.sklearn-disent-report h1 { font-size: 1.5em; margin: 0 0 4px; }
+.sklearn-disent-report h2 { font-size: 1.15em; margin: 28px 0 4px; border-bottom: 1px solid #ccc; }
+.sklearn-disent-report p { margin: 4px 0 8px; color: #444; }
+.sklearn-disent-report table { border-collapse: collapse; width: 100%; font-size: 0.95em; }
+.sklearn-disent-report th, .sklearn-disent-report td { padding: 3px 8px; text-align: left;
+  background: #fff; color: #1a1a1a; }
+.sklearn-disent-report td.number { text-align: right; font-variant-numeric: tabular-nums;
+  white-space: nowrap; }
+.sklearn-disent-report th.number { text-align: right; }
+.sklearn-disent-report tr.question td { font-weight: 600; padding-top: 10px;
+  border-bottom: 1px solid #ddd; }
+.sklearn-disent-report .scale { position: relative; width: 220px; height: 12px;
+  background: #eee; }
+.sklearn-disent-report .scale span { position: absolute; top: 0; height: 12px; }
+.sklearn-disent-report .value { background: #0072B2; left: 0; }
+.sklearn-disent-report .interval { border-left: 2px solid #D55E00; border-right: 2px solid #D55E00;
+  background: linear-gradient(#D55E00, #D55E00) center / 100% 2px no-repeat; }
+.sklearn-disent-report img { max-width: 100%; height: auto; display: block; }
+.sklearn-disent-report pre { white-space: pre-wrap; font-size: 0.85em; background: #f6f6f6;
+  color: #1a1a1a; padding: 8px; }
+"""
+
+
+class DisentanglementReport:
+    """Scores with confidence intervals and pictures of a model, as one HTML page.
+
+    In a notebook the report shows itself; :meth:`to_html` writes a file that needs nothing else.
+
+    Parameters
+    ----------
+    scores : dict
+        From :func:`~sklearn_disent.metrics.disentanglement_report` with ``output="dict"``.
+    displays : dict of str to Display
+        Pictures that have been drawn, by title.
+    title : str, default="Disentanglement report"
+        The headline.
+    summary : list of str or None, default=None
+        Lines below it.
+    estimator_text : str, default=""
+        The estimator with its parameters.
+
+    See Also
+    --------
+    sklearn_disent.metrics.disentanglement_report : The scores alone, as text or as a table.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn_disent.inspection import DisentanglementReport
+    >>> factors = np.random.default_rng(0).integers(4, size=(200, 2))
+    >>> X = factors @ [[3.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    >>> report = DisentanglementReport.from_estimator(
+    ...     PCA(2).fit(X), X, factors, metrics=["mig"], n_bootstrap=0)
+    >>> list(report.displays)
+    ['Relevance', 'Latents against factors', 'Traversals', 'Reconstructions']
+    """
+
+    def __init__(
+        self,
+        scores: Mapping[str, Mapping[str, Any]],
+        displays: Mapping[str, Any],
+        *,
+        title: str = "Disentanglement report",
+        summary: Sequence[str] | None = None,
+        estimator_text: str = "",
+    ) -> None:
+        self.scores = scores
+        self.displays = displays
+        self.title = title
+        self.summary = summary
+        self.estimator_text = estimator_text
+
+    @classmethod
+    @validate_params(
+        {"factor_names": ["array-like", None], "image_shape": ["array-like", None]},
+        # What belongs to disentanglement_report is for it to judge.
+        prefer_skip_nested_validation=False,
+    )
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        metrics: str | Sequence[str] = _METRICS,
+        metric_params: Mapping[str, Mapping[str, Any]] | None = None,
+        n_bootstrap: int = 100,
+        confidence_level: float = 0.95,
+        factor_names: Sequence[str] | None = None,
+        factor_bins: int | str | None = None,
+        image_shape: Sequence[int] | None = None,
+        max_std: float = 2.0,
+        n_jobs: int | None = None,
+        random_state: int | RandomState | None = None,
+    ) -> Self:
+        """Score and draw a fitted transformer, a Pipeline that ends in one, or a search.
+
+        What an estimator cannot do is left out: traversals and reconstructions need
+        ``inverse_transform``, the history needs ``history_``.
+
+        Parameters
+        ----------
+        estimator : estimator
+            What encodes X.
+        X : array-like
+            Observations, best held out from training.
+        y : array-like of shape (n_samples, n_factors)
+            Their factors.
+        metrics : "all" or list of str
+            As in :func:`~sklearn_disent.metrics.disentanglement_report`; by default, two or three
+            fast metrics per question.
+        metric_params, n_bootstrap, confidence_level, n_jobs, random_state
+            Likewise; `n_bootstrap` is 100 by default, 0 leaves the intervals out.
+        factor_names : list of str or None, default=None
+            Names; those of the columns of a DataFrame if None.
+        factor_bins : int, "unique" or None, default=None
+            How continuous factors are binned; they are an error if None.
+        image_shape : tuple or None, default=None
+            Shape of one image, if rows are images; that of the estimator's images if None.
+        max_std : float, default=2.0
+            Range of the traversals in standard deviations.
+
+        Returns
+        -------
+        report : DisentanglementReport
+        """
+        codes = np.asarray(encode(estimator, X))
+        scores = disentanglement_report(
+            y,
+            codes,
+            metrics=list(metrics) if not isinstance(metrics, str) else metrics,
+            metric_params=metric_params,
+            n_bootstrap=n_bootstrap,
+            confidence_level=confidence_level,
+            factor_bins=factor_bins,
+            output="dict",
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        level = f" Intervals hold {confidence_level:.0%}." if n_bootstrap else ""
+        sizes = f"{len(codes)} samples, {np.shape(y)[1]} factors, {codes.shape[1]} codes.{level}"
+        return cls(
+            scores,
+            _displays(estimator, X, y, codes, factor_names, factor_bins, image_shape, max_std),
+            title=f"Disentanglement report: {type(innermost(estimator)).__name__}",
+            summary=[sizes, *_elbo(estimator, X)],
+            estimator_text=repr(estimator),
+        )
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The report as a page of its own: styles and pictures are within.
+
+        Parameters
+        ----------
+        path : str, Path or None, default=None
+            A file to write; none if None.
+
+        Returns
+        -------
+        page : str
+            The page.
+        """
+        page = (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f"<title>{html.escape(self.title)}</title>\n</head>\n<body>\n{self._repr_html_()}\n"
+            "</body>\n</html>\n"
+        )
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def _repr_html_(self) -> str:
+        pictures = [
+            f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(_CAPTIONS.get(title, ''))}</p>\n"
+            f'<img alt="{html.escape(title)}" src="data:image/png;base64,{_png(display.figure_)}">'
+            for title, display in self.displays.items()
+        ]
+        lines = "".join(f"<p>{html.escape(line)}</p>\n" for line in self.summary or ())
+        parts = [
+            f'<div class="sklearn-disent-report">\n<style>{_STYLE}</style>',
+            f"<h1>{html.escape(self.title)}</h1>\n{lines}",
+            f"<h2>Scores</h2>\n{_table(self.scores)}",
+            *pictures,
+        ]
+        if self.estimator_text:
+            text = html.escape(self.estimator_text)
+            parts.append(f"<h2>Estimator</h2>\n<pre>{text}</pre>")
+        return "\n".join([*parts, "</div>"])
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={row['value']:.3f}" for name, row in self.scores.items())
+        return f"<{self.title}: {values}>"
+
+
+def _displays(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    codes: np.ndarray,
+    factor_names: Sequence[str] | None,
+    factor_bins: int | str | None,
+    image_shape: Sequence[int] | None,
+    max_std: float,
+) -> dict[str, Any]:
+    """All pictures that can be made of the estimator, drawn in figures that do not show."""
+    plt = pyplot("DisentanglementReport")
+    binned = {} if factor_bins is None else {"factor_bins": factor_bins}
+    named = {"factor_names": factor_names}
+    inner = innermost(estimator)
+    displays: dict[str, Any] = {
+        "Relevance": RelevanceDisplay.from_predictions(y, codes, relevance_params=binned, **named),
+        "Latents against factors": LatentFactorDisplay.from_predictions(
+            y, codes, n_latents=10, **named
+        ),
+    }
+    if hasattr(inner, "inverse_transform"):
+        displays["Traversals"] = TraversalDisplay.from_estimator(
+            estimator,
+            X,
+            y,
+            max_std=max_std,
+            n_latents=10,
+            relevance_params=binned,
+            image_shape=image_shape,
+            **named,
+        )
+        displays["Reconstructions"] = ReconstructionDisplay.from_estimator(
+            estimator, X, image_shape=image_shape
+        )
+    if getattr(inner, "history_", None):
+        displays["History"] = HistoryDisplay.from_estimator(estimator)
+    for display in displays.values():
+        plt.close(display.figure_)
+    return displays
+
+
+def _elbo(estimator: Any, X: Any) -> list[str]:
+    """A line about the likelihood, for models that have one."""
+    inner, inner_X = unwrap_estimator(estimator, X)
+    if not hasattr(inner, "elbo_terms"):
+        return []
+    log_likelihood, kl = (np.asarray(term, dtype=float) for term in inner.elbo_terms(inner_X))
+    elbo = log_likelihood - kl
+    error = elbo.std(ddof=1) / np.sqrt(len(elbo)) if len(elbo) > 1 else 0.0
+    return [
+        f"ELBO {elbo.mean():.2f} ± {error:.2f} nats per observation (mean ± standard error): "
+        f"log-likelihood {log_likelihood.mean():.2f}, KL divergence {kl.mean():.2f}."
+    ]
+
+
+def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
+    first = next(iter(scores.values()))
+    with_interval, with_chance = "ci_low" in first, "chance" in first
+    heads = ["value"] + ["interval"] * with_interval + ["chance", "p"] * with_chance
+    head = "".join(f'<th class="number">{name}</th>' for name in heads)
+    rows = [f"<tr><th>metric</th>{head}<th></th><th>range</th><th>better</th></tr>"]
+    question = None
+    for name, row in scores.items():
+        if row["question"] != question:
+            question = row["question"]
+            span = len(heads) + 4
+            text = html.escape(question)
+            rows.append(f'<tr class="question"><td colspan="{span}">{text}</td></tr>')
+        cells = [f"{row['value']:.3f}"]
+        if with_interval:
+            cells.append(f"{row['ci_low']:.3f} to {row['ci_high']:.3f}")
+        if with_chance:
+            cells += [f"{row['chance']:.3f}", f"{row['p_value']:.3f}"]
+        numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+        limits = f"{row['lowest']:g} to {'∞' if np.isinf(row['highest']) else row['highest']}"
+        limits = limits.replace("1.0", "1")
+        better = "higher" if row["greater_is_better"] else "lower"
+        rows.append(
+            f"<tr><td>{html.escape(score_label(name))}</td>{numbers}<td>{_bar(row)}</td>"
+            f"<td>{limits}</td><td>{better}</td></tr>"
+        )
+    return "<table>\n" + "\n".join(rows) + "\n</table>"
+
+
+def _bar(row: Mapping[str, Any]) -> str:
+    """A value between its limits, with its interval; nothing where there is no upper limit."""
+    if not np.isfinite(row["highest"]):
+        return ""
+
+    def percent(value: float) -> float:
+        share = (value - row["lowest"]) / (row["highest"] - row["lowest"])
+        return 100 * float(np.clip(share, 0, 1))
+
+    bar = f'<span class="value" style="width: {percent(row["value"]):.1f}%"></span>'
+    if "ci_low" in row:
+        low, high = percent(row["ci_low"]), percent(row["ci_high"])
+        style = f"left: {low:.1f}%; width: {high - low:.1f}%"
+        bar += f'<span class="interval" style="{style}"></span>'
+    return f'<div class="scale">{bar}</div>'
+
+
+def _png(figure: Any) -> str:
+    buffer = io.BytesIO()
+    # No software version within, so that equal pictures are equal files.
+    figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
+    return b64encode(buffer.getvalue()).decode("ascii")
