@@ -18,13 +18,13 @@ import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 from joblib import parallel_config
 from sklearn.callback import ProgressBar
 from sklearn.decomposition import PCA, FastICA
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
 from sklearn_disent.datasets import make_dsprites
+from sklearn_disent.inspection import ReconstructionDisplay, SweepDisplay, TraversalDisplay
 from sklearn_disent.metrics import get_scorer
 from sklearn_disent.models import BetaVAE
 
@@ -102,56 +102,18 @@ def print_table(search, baselines):
 # ... and a figure: the trade-off, and what each latent of the best model does.
 
 
-def plot_sweep(axes, search, baselines):
-    results = search.cv_results_
-    for ax, score, label in zip(axes, ("mig", "elbo"), ("MIG", "ELBO (nats)")):
-        mean, std = results[f"mean_test_{score}"], results[f"std_test_{score}"]
-        ax.errorbar(BETAS, mean, std, marker="o", capsize=3, color="C0", label="BetaVAE")
-        ax.set_xscale("log", base=2)
-        ax.set_xticks(BETAS, [f"{beta:g}" for beta in BETAS])
-        ax.set(xlabel="beta", ylabel=label)
-    for (name, scores), style in zip(baselines.items(), ("--", ":")):
-        axes[0].axhline(scores["test_mig"].mean(), color="0.3", linestyle=style, label=name)
-    axes[0].set_ylim(bottom=0)
-    axes[0].legend(frameon=False)
-
-
-def plot_reconstructions(ax, vae, X):
-    X = X[:11]
-    rows = [np.hstack(X), np.hstack(vae.reconstruct(X))]
-    ax.imshow(1 - np.vstack(rows), cmap="gray", vmin=0, vmax=1)
-    ax.set_title("images (above) and reconstructions (below)", fontsize=10)
-    ax.axis("off")
-
-
-def plot_traversals(ax, vae, X):
-    mean, log_var = vae.posterior(X)
-    kl = 0.5 * (mean**2 + np.exp(log_var) - log_var - 1).mean(0)
-    order = np.argsort(-kl)[:6]
-    values = np.linspace(-2, 2, 11)
-    rows = []
-    for latent in order:
-        codes = np.zeros((len(values), N_COMPONENTS), np.float32)
-        codes[:, latent] = values
-        rows.append(np.hstack(vae.inverse_transform(codes)))
-    ax.imshow(1 - np.vstack(rows), cmap="gray", vmin=0, vmax=1)
-    side = X.shape[1]
-    ax.set_yticks([side * (i + 0.5) for i in range(len(order))])
-    ax.set_yticklabels([f"z{latent}, KL {kl[latent]:.1f}" for latent in order], fontsize=8)
-    ax.set_xticks([side * 0.5, side * 5.5, side * 10.5], ["-2", "0", "2"])
-    ax.set_xlabel("value of the latent, all others at 0")
-    ax.set_title(f"latent traversals, beta = {vae.beta:g}", fontsize=10)
-    ax.tick_params(length=0)
-
-
 def plot_figure(search, baselines, X):
-    vae = search.best_estimator_
     figure = plt.figure(figsize=(10, 5.6), layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.35])
-    plot_sweep(left.subplots(2, 1, sharex=True), search, baselines)
+    scores = left.subplots(2, 1, sharex=True)
+    SweepDisplay.from_search(
+        search, scores=["mig", "elbo"], baselines=baselines, name="BetaVAE", ax=scores
+    )
+    scores[0].set_ylim(bottom=0)
     top, bottom = right.subplots(2, 1, height_ratios=[1, 3])
-    plot_reconstructions(top, vae, X)
-    plot_traversals(bottom, vae, X)
+    ReconstructionDisplay.from_estimator(search, X, n_samples=11, cmap="gray_r", ax=top)
+    TraversalDisplay.from_estimator(search, X, n_latents=6, cmap="gray_r", ax=bottom)
+    bottom.set_title(f"latent traversals, beta = {search.best_params_['beta']:g}", fontsize=10)
     return figure
 
 

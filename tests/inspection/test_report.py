@@ -1,0 +1,177 @@
+"""The report as a page."""
+
+import re
+import shutil
+import subprocess
+from base64 import b64decode
+from html.parser import HTMLParser
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+
+from sklearn_disent.inspection import DisentanglementReport
+from sklearn_disent.metrics import disentanglement_report
+
+
+class Page(HTMLParser):
+    """Headings, sources and whether tags are closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.headings, self.sources, self.links = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("img", "meta"):
+            self.open.append(tag)
+        attrs = dict(attrs)
+        if tag == "img":
+            self.sources.append(attrs["src"])
+        self.links += [attrs[key] for key in ("href", "action", "srcset") if key in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+@pytest.fixture(scope="module")
+def report(vae, images):
+    return DisentanglementReport.from_estimator(
+        vae,
+        *images,
+        metrics=["mig", "sap", "gaussian_total_correlation_error"],
+        n_bootstrap=5,
+        factor_names=["row <b>", "column"],
+        random_state=0,
+    )
+
+
+def test_report_scores_are_those_of_the_text(report, vae, images):
+    X, y = images
+    expected = disentanglement_report(
+        y,
+        vae.transform(X),
+        metrics=["mig", "sap", "gaussian_total_correlation_error"],
+        n_bootstrap=5,
+        output="dict",
+        random_state=0,
+    )
+    assert report.scores == expected
+    assert f"mig={expected['mig']['value']:.3f}" in repr(report)
+
+
+def test_report_page_has_all_sections_and_stands_alone(report, tmp_path):
+    path = tmp_path / "report.html"
+    text = report.to_html(path)
+    assert path.read_text(encoding="utf-8") == text
+    page = Page(text)
+    assert page.open == []
+    assert page.headings == [
+        "Scores",
+        "Relevance",
+        "Latents against factors",
+        "Traversals",
+        "Reconstructions",
+        "History",
+        "Estimator",
+    ]
+    assert not page.links
+    assert len(page.sources) == 5
+    for source in page.sources:
+        head, data = source.split(",", 1)
+        assert head == "data:image/png;base64"
+        assert b64decode(data).startswith(b"\x89PNG")
+    assert not re.search(r"https?://|url\(|@import|<script", text)
+
+
+def test_report_table_shows_values_and_intervals(report):
+    text = report.to_html()
+    row = report.scores["mig"]
+    assert f'<td class="number">{row["value"]:.3f}</td>' in text
+    assert f'<td class="number">{row["ci_low"]:.3f} to {row["ci_high"]:.3f}</td>' in text
+    assert "Intervals hold 95%" in text
+    assert "ELBO" in text
+    # One scale per score with an upper limit, none for the error.
+    assert text.count('<div class="scale">') == 2
+    assert "0 to ∞" in text
+    assert "nan" not in re.sub(r"base64,[^\"]*", "", text)
+
+
+def test_report_leaves_no_figure_open(report):
+    assert plt.get_fignums() == []
+    assert report._repr_html_() in report.to_html()
+
+
+def test_report_of_pipelines_leaves_out_what_there_is_not(images):
+    X, y = images
+    rows = X.reshape(120, -1).astype(float)
+    pipeline = make_pipeline("passthrough", PCA(3)).fit(rows)
+    report = DisentanglementReport.from_estimator(
+        pipeline, rows, y, metrics=["mig"], n_bootstrap=0, image_shape=(8, 8)
+    )
+    text = report.to_html()
+    assert Page(text).headings[1:-1] == [
+        "Relevance",
+        "Latents against factors",
+        "Traversals",
+        "Reconstructions",
+    ]
+    assert "interval" not in text.split("</style>")[1].split("<table>")[1].split("</table>")[0]
+    assert "Disentanglement report: PCA" in text
+
+
+def test_report_escapes_what_it_writes():
+    scores = {"mig": {"question": "a < b?", "value": 0.5, "lowest": 0.0, "highest": 1.0,
+                      "greater_is_better": True}}  # fmt: skip
+    page = DisentanglementReport(scores, {}, title="<x>", estimator_text="VAE(<y>)").to_html()
+    assert "a &lt; b?" in page
+    assert "<x>" not in page
+    assert "<y>" not in page
+
+
+def test_report_of_searches_and_continuous_factors(search, images):
+    X, y = images
+    report = DisentanglementReport.from_estimator(
+        search, X, y + 0.25, metrics=["mig"], n_bootstrap=0, factor_bins=5
+    )
+    expected = disentanglement_report(
+        y + 0.25, search.transform(X), metrics=["mig"], factor_bins=5, output="dict"
+    )
+    assert report.scores == expected
+    assert report.title == "Disentanglement report: BetaVAE"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+def test_report_opens_in_a_browser(report, tmp_path):
+    from PIL import Image
+
+    path, shot = tmp_path / "report.html", tmp_path / "report.png"
+    report.to_html(path)
+    flags = "--headless --no-sandbox --disable-gpu --disable-background-networking"
+    more = "--disable-component-update --disable-sync --no-first-run --window-size=1200,2400"
+    subprocess.run(
+        [
+            "chromium",
+            *flags.split(),
+            *more.split(),
+            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--screenshot={shot}",
+            path.as_uri(),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    with Image.open(shot) as image:
+        assert image.size == (1200, 2400)
+        pixels = np.asarray(image.convert("RGB"), dtype=int)
+    # The bars of scores and the bright cells of the heat map have been drawn.
+    for color in ([0x00, 0x72, 0xB2], [0xFE, 0xE8, 0x38]):
+        assert (np.abs(pixels - color).sum(axis=-1) < 12).sum() > 200
