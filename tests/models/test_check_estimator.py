@@ -18,6 +18,9 @@ ESTIMATORS = [
     models.DIPVAE(n_components=2, **SMALL),
     models.InfoVAE(n_components=2, **SMALL),
     models.HFSVAE(n_components=2, **SMALL),
+    models.AdaGVAE(n_components=2, **SMALL),
+    models.AdaMLVAE(n_components=2, **SMALL),
+    models.ProductVAE(n_components=2, **SMALL),
     models.InfoGAN(n_components=2, n_noise=1, **SMALL),
 ]
 
