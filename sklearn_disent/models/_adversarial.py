@@ -19,8 +19,7 @@ class AdversarialMixin:
 
     Subclasses have the parameters ``discriminator_optimizer`` and ``discriminator_lr``, and define
     ``_make_discriminator`` and ``_discriminator_step``. skorch would call every optimiser with the
-    same loss: here the discriminator is frozen in the step of the module, and its own step sees
-    detached values only, so that neither leaves a gradient in the other.
+    same loss: here each has its own, and neither leaves a gradient in the other.
     """
 
     _betas: dict[str, tuple[float, float]] = {}  # of Adam, where the user sets none
@@ -33,7 +32,10 @@ class AdversarialMixin:
     def _discriminator_step(
         self, batch: Any, step: dict[str, Any]
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """Loss of the discriminator, given the batch and the step of the module; values to log."""
+        """What the discriminator minimises, given the batch and the step of the module.
+
+        Also values to log: its loss, accuracy, and the spread of its answers.
+        """
 
     def initialize_module(self) -> Self:
         """Build ``module_`` and ``discriminator_``; part of skorch's protocol."""
@@ -84,20 +86,19 @@ class AdversarialMixin:
 
         def closure() -> torch.Tensor:
             self.optimizer_.zero_grad()
+            self.discriminator_optimizer_.zero_grad()
             step = self.train_step_single(batch, **fit_params)
             accumulator.store_step(step)
             parameters = TeeGenerator(self.module_.named_parameters())
             self.notify("on_grad_computed", named_parameters=parameters, batch=batch, training=True)
             return step["loss"]
 
-        with _frozen(self.discriminator_):
-            self.optimizer_.step(closure)
+        self.optimizer_.step(closure)
         step = accumulator.get_step()
-        self.discriminator_optimizer_.zero_grad()
         loss, logged = self._discriminator_step(batch, step)
         loss.backward()
         self.discriminator_optimizer_.step()
-        step["terms"] = {**step["terms"], "discriminator_loss": loss, **logged}
+        step["terms"] = {**step["terms"], **logged}
         return step
 
     def _training_troubles(self) -> list[str]:
@@ -122,8 +123,8 @@ class AdversarialMixin:
 
 
 @contextmanager
-def _frozen(module: nn.Module) -> Iterator[None]:
-    """Let gradients through a module, but none into it."""
+def frozen(module: nn.Module) -> Iterator[None]:
+    """Forward passes within let gradients through a module, but none into it."""
     parameters = [p for p in module.parameters() if p.requires_grad]
     for parameter in parameters:
         parameter.requires_grad_(False)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 from torch.nn import functional as F
 
-from sklearn_disent.models._adversarial import AdversarialMixin
+from sklearn_disent.models._adversarial import AdversarialMixin, frozen
 from sklearn_disent.models._data import Layout
 from sklearn_disent.models._net import BaseNet
 from sklearn_disent.models._schedules import Weight, resolve, weight_constraint
@@ -170,7 +170,8 @@ class InfoGAN(AdversarialMixin, BaseNet):
         """The generator's step."""
         codes, noise = self._draw(len(batch[0]))
         fake = self._generate(codes, noise)
-        logit, code_nll = self._judge(fake, codes)
+        with frozen(self.discriminator_):
+            logit, code_nll = self._judge(fake, codes)
         adversarial = F.softplus(-logit).mean()  # -log D(fake)
         return {
             "loss": adversarial + resolve(self.coefficient, self.n_steps_) * code_nll,
@@ -189,7 +190,11 @@ class InfoGAN(AdversarialMixin, BaseNet):
         with torch.no_grad():
             hits = (real_logit > 0).float().mean() + (fake_logit < 0).float().mean()
             spread = torch.cat([real_logit, fake_logit]).std(correction=0)
-        return loss, {"discriminator_accuracy": 0.5 * hits, "discriminator_spread": spread}
+        return loss, {
+            "discriminator_loss": loss,
+            "discriminator_accuracy": 0.5 * hits,
+            "discriminator_spread": spread,
+        }
 
     def _draw(self, n_rows: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Codes and noise of the generator."""

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import nn
+from torch.nn import functional as F
 
 from sklearn_disent.models._adversarial import AdversarialMixin
 from sklearn_disent.models._base import Terms, VAEOutput
@@ -16,7 +17,6 @@ from sklearn_disent.models._schedules import Weight, weight_constraint
 from sklearn_disent.models._semi_supervised import SemiSupervisedVAE
 from sklearn_disent.models._terms import (
     density_ratio_tc,
-    discriminator_loss,
     gaussian_entropy,
     gaussian_kl,
     permute_dims,
@@ -191,11 +191,11 @@ class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
 
     Notes
     -----
-    One batch gives one step of the VAE, with the discriminator frozen, and one of the
-    discriminator, which sees detached codes: nothing of its loss reaches the encoder. The permuted
-    codes are those of as many further rows, drawn at random from the training data; batch size
-    and epochs mean the same as in the other models. Schedulers of the learning rate act on the
-    VAE's optimiser.
+    One batch gives one step of the VAE and one of the discriminator, which sees detached codes:
+    nothing of its loss reaches the encoder. The permuted codes are those of the batch before, as
+    they were then; in the first step of an epoch, those of as many rows drawn at random. The paper
+    encodes a second batch in every step. Batch size and epochs mean the same as in the other
+    models. Schedulers of the learning rate act on the VAE's optimiser.
 
     ``history_`` holds ``train_density_ratio_tc``, ``train_discriminator_loss``,
     ``train_discriminator_accuracy`` (0.5 is chance) and ``train_discriminator_spread``, the
@@ -260,33 +260,59 @@ class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
         return {
             "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
             "kl": (1.0, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
-            "density_ratio_tc": (self.gamma, density_ratio_tc(self.discriminator_(output.z))),
+            "density_ratio_tc": (self.gamma, self._density_ratio(output.z)),
         }
+
+    def _density_ratio(self, z: torch.Tensor) -> torch.Tensor:
+        """Total correlation; in training, its backward pass also serves the discriminator.
+
+        The step of the VAE needs the gradient of the logits' difference with respect to z, the
+        step of the discriminator that of the cross-entropy, a function of the same difference,
+        with respect to the weights. Both come from one pass, which saves a fifth of the time.
+        """
+        if not torch.is_grad_enabled():
+            return density_ratio_tc(self.discriminator_(z))
+        codes = z.detach().requires_grad_()
+        logits = self.discriminator_(codes)
+        answers = logits[:, 0] - logits[:, 1]
+        self._joint_answers = answers.detach()
+        # Derivative of the mean cross-entropy of class 0; the bound keeps the division safe.
+        upstream = -torch.sigmoid(-self._joint_answers).clamp_min(1e-20) / (2 * len(z))
+        answers.backward(upstream)
+        slope = codes.grad / (upstream[:, None] * len(z))
+        return self._joint_answers.mean() + ((z - z.detach()) * slope).sum()
 
     def _discriminator_step(
         self, batch: Any, step: dict[str, Any]
     ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        joint = step["y_pred"].z.detach()
-        product = permute_dims(self._further_codes(), self._generator)
-        logits = self.discriminator_(torch.cat([joint, product]))
-        loss = discriminator_loss(logits[: len(joint)], logits[len(joint) :])
+        joint = self._joint_answers
+        logits = self.discriminator_(permute_dims(self._second_batch(step), self._generator))
+        product = logits[:, 0] - logits[:, 1]
+        loss = 0.5 * F.softplus(product).mean()  # the part of class 1; class 0 had its own above
         with torch.no_grad():
-            answers = logits[:, 0] - logits[:, 1]
-            hits = (answers[: len(joint)] > 0).float().mean()
-            rejections = (answers[len(joint) :] < 0).float().mean()
-            accuracy = 0.5 * (hits + rejections)
+            accuracy = 0.5 * ((joint > 0).float().mean() + (product < 0).float().mean())
             logged = {
+                "discriminator_loss": loss + 0.5 * F.softplus(-joint).mean(),
                 "discriminator_accuracy": accuracy,
-                "discriminator_spread": answers.std(correction=0),
+                "discriminator_spread": torch.cat([joint, product]).std(correction=0),
             }
         return loss, logged
 
+    def _second_batch(self, step: dict[str, Any]) -> torch.Tensor:
+        """Codes to permute: those of the batch before, in the first step of an epoch new ones."""
+        codes = self._further_codes() if self._last_codes is None else self._last_codes
+        self._last_codes = step["y_pred"].z.detach()[: len(codes)]
+        return codes
+
+    def run_single_epoch(self, iterator: Any, training: bool, *args: Any, **kwargs: Any) -> None:
+        """One pass over the batches; part of skorch's protocol."""
+        self._last_codes = self._joint_answers = None  # so that warm epochs add up
+        super().run_single_epoch(iterator, training, *args, **kwargs)
+        self._last_codes = self._joint_answers = None
+
     @torch.no_grad()
     def _further_codes(self) -> torch.Tensor:
-        """Codes of a full batch of rows at random, also where the batch at hand is a small rest.
-
-        Permuting the latents of a single row would do nothing.
-        """
+        """Codes of a full batch of rows at random."""
         n_data = len(self._dataset)
         size = self.get_params_for("iterator_train").get("batch_size", self.batch_size)
         size = n_data if size == -1 else min(size, n_data)

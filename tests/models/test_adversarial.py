@@ -9,6 +9,7 @@ from skorch.dataset import ValidSplit
 
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import VAE, FactorVAE, InfoGAN
+from sklearn_disent.models._terms import density_ratio_tc, discriminator_loss, permute_dims
 
 TINY = {
     "n_components": 3,
@@ -30,13 +31,12 @@ def equal(first, second):
 
 
 class Spy(FactorVAE):
-    """Keeps gradients and weights from around the discriminator's step."""
+    """Keeps gradients and weights from before the discriminator's own part."""
 
     def _discriminator_step(self, batch, step):
         self.seen = {
             "gradients": [p.grad.clone() for p in self.module_.parameters()],
             "weights": parameters(self.module_),
-            "own_gradients": [p.grad for p in self.discriminator_.parameters()],
         }
         return super()._discriminator_step(batch, step)
 
@@ -47,11 +47,56 @@ def test_discriminator_step_leaves_no_gradient_in_the_encoder(images):
     assert equal(vae.seen["weights"], parameters(vae.module_))
 
 
-def test_vae_step_leaves_no_gradient_in_the_discriminator(images):
-    vae = Spy(**{**TINY, "max_epochs": 1}).fit(images[0])
-    assert all(gradient is None for gradient in vae.seen["own_gradients"])
-    assert all(p.requires_grad for p in vae.discriminator_.parameters())
-    assert all(p.grad is not None for p in vae.discriminator_.parameters())
+@pytest.mark.parametrize("scale", [1.0, 10.0])
+def test_shared_backward_pass_gives_the_gradients_of_both_losses(images, scale):
+    vae = FactorVAE(**TINY).fit(images[0])
+    g = torch.Generator().manual_seed(0)
+    z = (scale * torch.randn(20, 3, generator=g)).requires_grad_()
+    with torch.no_grad():
+        vae.discriminator_.layers[-1].weight.mul_(scale)
+    weights = list(vae.discriminator_.parameters())
+    logits = vae.discriminator_(z)
+    tc = density_ratio_tc(logits)
+    (slope,) = torch.autograd.grad(tc, z, retain_graph=True)
+    empty = torch.zeros(1, 2)
+    wanted = torch.autograd.grad(discriminator_loss(logits, empty), weights)
+    vae.discriminator_optimizer_.zero_grad()
+    shared = vae._density_ratio(z)
+    torch.testing.assert_close(shared, tc)
+    shared.backward()
+    torch.testing.assert_close(z.grad, slope, rtol=1e-4, atol=1e-6)
+    for weight, gradient in zip(weights, wanted):
+        torch.testing.assert_close(weight.grad, gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_discriminator_gradient_of_a_step_is_that_of_its_loss(images):
+    """One step with plain gradient descent moves the weights along the gradient of the loss."""
+    seen = {}
+
+    class Watch(FactorVAE):
+        def _discriminator_step(self, batch, step):
+            seen["before"] = parameters(self.discriminator_)
+            seen["joint"] = step["y_pred"].z.detach()
+            return super()._discriminator_step(batch, step)
+
+        def _second_batch(self, step):
+            seen["second"] = super()._second_batch(step)
+            seen["noise"] = self._generator.get_state()
+            return seen["second"]
+
+    sgd = {"discriminator_optimizer": torch.optim.SGD, "discriminator_lr": 1.0}
+    vae = Watch(**{**TINY, "max_epochs": 1, "batch_size": -1}, **sgd).fit(images[0])
+    after = parameters(vae.discriminator_)
+    for weight, before in zip(vae.discriminator_.parameters(), seen["before"]):
+        weight.data.copy_(before)
+    generator = torch.Generator()
+    generator.set_state(seen["noise"])
+    product = permute_dims(seen["second"], generator)
+    loss = discriminator_loss(vae.discriminator_(seen["joint"]), vae.discriminator_(product))
+    gradients = torch.autograd.grad(loss, list(vae.discriminator_.parameters()))
+    for before, gradient, moved in zip(seen["before"], gradients, after):
+        torch.testing.assert_close(before - gradient, moved, rtol=1e-4, atol=1e-6)
+    assert vae.history_[0, "train_discriminator_loss"] == pytest.approx(loss.item(), rel=1e-5)
 
 
 def test_one_batch_is_one_step_of_each_optimiser(images):
@@ -94,17 +139,21 @@ def test_without_weight_the_encoder_is_that_of_the_vae(images):
     assert_array_equal(factor.transform(X), VAE(**params).fit(X).transform(X))
 
 
-def test_permuted_codes_come_from_a_full_batch_of_other_rows(images):
-    sizes = []
+def test_permuted_codes_come_from_another_full_batch(images):
+    seen = []
 
     class Watch(FactorVAE):
-        def _further_codes(self):
-            codes = super()._further_codes()
-            sizes.append(len(codes))
+        def _second_batch(self, step):
+            codes = super()._second_batch(step)
+            seen.append((step["y_pred"].z.detach().clone(), codes.clone()))
             return codes
 
-    Watch(**{**TINY, "max_epochs": 1}).fit(images[0][:65])  # batches of 32, 32 and 1
-    assert sizes == [32, 32, 32]
+    Watch(**{**TINY, "max_epochs": 2}).fit(images[0][:65])  # batches of 32, 32 and 1
+    assert [len(second) for _, second in seen] == [32] * 6
+    for k in (1, 2, 4, 5):
+        assert torch.equal(seen[k][1], seen[k - 1][0])
+    for k in (0, 3):  # the first of an epoch: rows at random
+        assert not torch.equal(seen[k][1], seen[k][0])
 
 
 def test_validation_rows_and_callbacks_work_with_two_optimisers(images):
@@ -149,8 +198,8 @@ def test_discriminator_that_has_won_is_reported(images):
     class Told(FactorVAE):
         """Its further codes lie far away: easy to tell."""
 
-        def _further_codes(self):
-            return super()._further_codes() + 100
+        def _second_batch(self, step):
+            return super()._second_batch(step) + 100
 
     params = {**TINY, "max_epochs": 30, "gamma": 0.0, "discriminator_lr": 1e-2}
     with pytest.warns(TrainingWarning, match="it has won"):
