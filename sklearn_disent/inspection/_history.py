@@ -61,12 +61,12 @@ class HistoryDisplay:
         self.unit = unit
 
     @classmethod
-    @validate_params({"terms": ["array-like", None]}, prefer_skip_nested_validation=True)
+    @validate_params({"terms": [str, "array-like", None]}, prefer_skip_nested_validation=True)
     def from_estimator(
         cls,
         estimator: Any,
         *,
-        terms: Sequence[str] | None = None,
+        terms: str | Sequence[str] | None = None,
         ax: "Axes | ArrayLike | None" = None,
         **options: Any,
     ) -> Self:
@@ -76,7 +76,7 @@ class HistoryDisplay:
         ----------
         estimator : estimator
             Anything with ``history_``.
-        terms : list of str or None, default=None
+        terms : str, list of str or None, default=None
             Which terms, without "train_"; all if None.
         ax : Axes, array of Axes or None, default=None
             Where to draw; a new figure if None.
@@ -96,6 +96,7 @@ class HistoryDisplay:
                 "Pipeline that ends in one, or a search over either."
             )
         known = _terms_of(history)
+        terms = [terms] if isinstance(terms, str) else terms
         wanted = list(known) if terms is None else list(terms)
         unknown = [name for name in wanted if name not in known]
         if unknown or not wanted:

@@ -66,7 +66,7 @@ def intensities(*arrays: NDArray) -> list[NDArray]:
     high = max(array.max() for array in scaled)
     if low < -_OVERSHOOT or high > 1 + _OVERSHOOT:
         # Standardised pixels, or those of 0..16: their own range is all that can be known.
-        return [(array - low) / (high - low) for array in scaled]
+        return [(array - low) / ((high - low) or 1.0) for array in scaled]
     return [np.clip(array, 0.0, 1.0) for array in scaled]
 
 

@@ -122,12 +122,12 @@ class MetricAgreementDisplay:
         return display.plot(ax, **options)
 
     @classmethod
-    @validate_params({"scores": ["array-like", None]}, prefer_skip_nested_validation=True)
+    @validate_params({"scores": [str, "array-like", None]}, prefer_skip_nested_validation=True)
     def from_search(
         cls,
         search: Any,
         *,
-        scores: Sequence[str] | None = None,
+        scores: str | Sequence[str] | None = None,
         method: str = "spearman",
         ax: "Axes | None" = None,
         **options: Any,
@@ -138,7 +138,7 @@ class MetricAgreementDisplay:
         ----------
         search : fitted search
             Anything with ``cv_results_`` and several scores.
-        scores : list of str or None, default=None
+        scores : str, list of str or None, default=None
             Which scores; all if None.
         method : {"spearman", "kendall"}, default="spearman"
             The rank correlation.

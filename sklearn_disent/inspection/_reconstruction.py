@@ -55,7 +55,7 @@ class ReconstructionDisplay:
     >>> pca = PCA(8).fit(X)
     >>> display = ReconstructionDisplay.from_estimator(pca, X, image_shape=(8, 8))
     >>> display.ax_.get_title()
-    'originals (above) and reconstructions (below)'
+    'reconstructions'
     """
 
     def __init__(
@@ -188,17 +188,15 @@ class ReconstructionDisplay:
         self, ax: "Axes | None", images: np.ndarray, cmap: str, difference: bool
     ) -> None:
         labels = ["original", "reconstruction"]
-        title = "originals (above) and reconstructions (below)"
         if difference:
             images = np.concatenate([images, np.abs(images[:1] - images[1:])])
-            labels.append("difference")
-            title = "originals, reconstructions, absolute difference"
+            labels.append("abs. difference")
         size = 0.8 * images.shape[1] + 1.2, 0.8 * len(images) + 0.5
         self.ax_ = one_axes(ax, size, type(self).__name__)
         show_mosaic(self.ax_, images, cmap=cmap)
         self.ax_.set_xticks([])
         self.ax_.set_yticks(centers(images)[0], labels, fontsize=9)
-        self.ax_.set_title(title, fontsize=10)
+        self.ax_.set_title("reconstructions", fontsize=10)
         self.axes_ = np.array([self.ax_])
 
     def _plot_rows(

@@ -144,6 +144,7 @@ class DisentanglementReport:
         metric_params: Mapping[str, Mapping[str, Any]] | None = None,
         n_bootstrap: int = 100,
         confidence_level: float = 0.95,
+        n_permutations: int = 0,
         factor_names: Sequence[str] | None = None,
         factor_bins: int | str | None = None,
         image_shape: Sequence[int] | None = None,
@@ -167,7 +168,7 @@ class DisentanglementReport:
         metrics : "all" or list of str
             As in :func:`~sklearn_disent.metrics.disentanglement_report`; by default, two or three
             fast metrics per question.
-        metric_params, n_bootstrap, confidence_level, n_jobs, random_state
+        metric_params, n_bootstrap, confidence_level, n_permutations, n_jobs, random_state
             Likewise; `n_bootstrap` is 100 by default, 0 leaves the intervals out.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
@@ -190,6 +191,7 @@ class DisentanglementReport:
             metric_params=metric_params,
             n_bootstrap=n_bootstrap,
             confidence_level=confidence_level,
+            n_permutations=n_permutations,
             factor_bins=factor_bins,
             output="dict",
             n_jobs=n_jobs,
@@ -309,7 +311,7 @@ def _elbo(estimator: Any, X: Any) -> list[str]:
 def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
     first = next(iter(scores.values()))
     with_interval, with_chance = "ci_low" in first, "chance" in first
-    heads = ["value"] + ["interval"] * with_interval + ["chance", "p"] * with_chance
+    heads = ["value"] + ["interval"] * with_interval + ["chance", "p-value"] * with_chance
     head = "".join(f'<th class="number">{name}</th>' for name in heads)
     rows = [f"<tr><th>metric</th>{head}<th></th><th>range</th><th>better</th></tr>"]
     question = None
@@ -325,8 +327,8 @@ def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
         if with_chance:
             cells += [f"{row['chance']:.3f}", f"{row['p_value']:.3f}"]
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
-        limits = f"{row['lowest']:g} to {'∞' if np.isinf(row['highest']) else row['highest']}"
-        limits = limits.replace("1.0", "1")
+        highest = "∞" if np.isinf(row["highest"]) else f"{row['highest']:g}"
+        limits = f"{row['lowest']:g} to {highest}"
         better = "higher" if row["greater_is_better"] else "lower"
         rows.append(
             f"<tr><td>{html.escape(score_label(name))}</td>{numbers}<td>{_bar(row)}</td>"

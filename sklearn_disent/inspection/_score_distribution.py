@@ -100,7 +100,7 @@ class ScoreDistributionDisplay:
         -------
         display : ScoreDistributionDisplay
         """
-        results = read_search(search, None if score is None else [score], cls.__name__)
+        results = read_search(search, score, cls.__name__)
         if len(results.scores) > 1:
             raise ValueError(
                 f"The search has several scores, {list(results.scores)}: say which one with score=."

@@ -30,7 +30,7 @@ class Results(NamedTuple):
         return [candidate.get(param) for candidate in self.params]
 
 
-def read_search(search: Any, scores: Sequence[str] | None, caller: str) -> Results:
+def read_search(search: Any, scores: str | Sequence[str] | None, caller: str) -> Results:
     """Parameters and scores of a fitted GridSearchCV or the like."""
     if not hasattr(search, "cv_results_"):
         raise TypeError(
@@ -39,6 +39,7 @@ def read_search(search: Any, scores: Sequence[str] | None, caller: str) -> Resul
         )
     results = search.cv_results_
     known = [key.removeprefix("mean_test_") for key in results if key.startswith("mean_test_")]
+    scores = [scores] if isinstance(scores, str) else scores
     wanted = known if scores is None else list(scores)
     unknown = [name for name in wanted if name not in known]
     if unknown or not wanted:

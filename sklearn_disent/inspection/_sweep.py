@@ -113,7 +113,7 @@ class SweepDisplay:
         {
             "param": [str, None],
             "param_by": [str, None],
-            "scores": ["array-like", None],
+            "scores": [str, "array-like", None],
             "baselines": [dict, None],
             "labels": [dict, None],
         },
@@ -125,7 +125,7 @@ class SweepDisplay:
         *,
         param: str | None = None,
         param_by: str | None = None,
-        scores: Sequence[str] | None = None,
+        scores: str | Sequence[str] | None = None,
         baselines: dict[str, Mapping[str, ArrayLike]] | None = None,
         labels: dict[str, str] | None = None,
         ax: "Axes | ArrayLike | None" = None,
@@ -141,7 +141,7 @@ class SweepDisplay:
             The parameter; None if the search had only one, seeds apart.
         param_by : str or None, default=None
             Another parameter, each of whose values gets a line.
-        scores : list of str or None, default=None
+        scores : str, list of str or None, default=None
             Which scores; all if None.
         baselines : dict or None, default=None
             Models to compare with: results of ``cross_validate`` by name.

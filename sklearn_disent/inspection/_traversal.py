@@ -181,7 +181,7 @@ class TraversalDisplay:
             rest="all others at their mean"
             if base == "prior"
             else f"all others at the code of sample {base}",
-            title=("prior" if base == "prior" else "posterior") + " traversals",
+            title=_title(coder, base),
             image_shape=coder.image_shape if image_shape is None else image_shape,
         )
         display.latents_ = latents
@@ -342,6 +342,12 @@ class TraversalDisplay:
         label = self._axis_label().replace(", ", ",\n")
         axes.flat[0].figure.colorbar(mappable, ax=axes, label=label)
         self.ax_, self.axes_ = None, axes
+
+
+def _title(coder: Coder, base: str | int) -> str:
+    if not hasattr(coder.estimator, "posterior"):
+        return "latent traversals"
+    return "prior traversals" if base == "prior" else "posterior traversals"
 
 
 def _resolve(order: Any, coder: Coder, y: Any) -> Any:

@@ -61,6 +61,7 @@ def test_intensities_of_other_scales_use_their_range():
     first, second = intensities(np.array([0.0, 16.0]), np.array([-4.0, 8.0]))
     assert np.allclose(first, [0.2, 1.0])
     assert np.allclose(second, [0.0, 0.6])
+    assert np.array_equal(intensities(np.full(2, 7.0))[0], [0, 0])
 
 
 def test_mosaic_places_images_with_gaps():

@@ -1,6 +1,8 @@
 """Displays of fitted models: traversals, reconstructions, history."""
 
 import builtins
+import subprocess
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -56,6 +58,20 @@ def test_posterior_traversal_starts_from_the_code_of_a_sample(vae, images):
     assert "sample 5" in display.ax_.get_xlabel()
     with pytest.raises(ValueError, match="base=120 is no observation"):
         TraversalDisplay.from_estimator(vae, images[0], base=120)
+
+
+def test_traversal_of_a_learnt_prior_goes_by_its_quantiles(images):
+    from sklearn_disent.models import BetaTCVAE
+
+    vae = BetaTCVAE(
+        2, prior="factorised_flow", architecture="mlp", max_epochs=2, lr=0.01, random_state=0
+    ).fit(images[0])
+    display = TraversalDisplay.from_estimator(vae, images[0], order=[1], n_steps=3)
+    at_rest = vae._from_normal(np.zeros((1, 2)))
+    moved = vae._from_normal(np.full((1, 2), 2.0))
+    codes = np.column_stack([at_rest[:, 0], moved[:, 1]])
+    assert np.abs(at_rest).max() > 1e-4
+    assert np.allclose(display.decoded[0, 2], vae.inverse_transform(codes)[0], atol=1e-6)
 
 
 def test_traversal_order_by_kl(vae, images):
@@ -321,3 +337,12 @@ def test_frames_and_names_reach_the_labels(images):
     rows = X.reshape(120, -1).astype(float)
     display = TraversalDisplay.from_estimator(PCA(2).fit(rows), rows, frame)
     assert {label.split(":")[0] for label in display.labels} == {"row", "column"}
+
+
+def test_inspection_imports_neither_matplotlib_nor_torch():
+    code = (
+        "import sys, sklearn_disent.inspection as room; room.SweepDisplay; "
+        "sys.exit(str([m for m in ('matplotlib', 'torch') if m in sys.modules] or ''))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stderr.strip() == ""

@@ -103,6 +103,15 @@ def test_report_table_shows_values_and_intervals(report):
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text)
 
 
+def test_report_shows_chance_on_request(images):
+    y = images[1]
+    report = DisentanglementReport.from_estimator(
+        PCA(2).fit(y), y, y, metrics=["mig"], n_bootstrap=0, n_permutations=3, random_state=0
+    )
+    assert f'<td class="number">{report.scores["mig"]["chance"]:.3f}</td>' in report.to_html()
+    assert '<th class="number">p-value</th>' in report.to_html()
+
+
 def test_report_leaves_no_figure_open(report):
     assert plt.get_fignums() == []
     assert report._repr_html_() in report.to_html()

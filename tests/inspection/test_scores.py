@@ -44,7 +44,7 @@ def line_of(container):
 
 
 def test_sweep_pools_what_is_not_on_the_axis(grid):
-    display = SweepDisplay.from_search(grid, param="beta", scores=["mig"])
+    display = SweepDisplay.from_search(grid, param="beta", scores="mig")
     (container,) = display.ax_.containers
     assert np.allclose(line_of(container), [[1, 0.5], [8, 0.2]])
     low, high = container[2][0].get_segments()[0][:, 1]
