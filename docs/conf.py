@@ -1,0 +1,71 @@
+"""Settings of Sphinx; build with ``make -C docs html`` or ``html-noplot``."""
+
+import os
+
+# One thread each, as in the tests; set before numpy and torch load.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import sklearn_disent
+
+project = "sklearn-disent"
+author = "The sklearn-disent developers"
+copyright = author
+version = release = sklearn_disent.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "sg_execution_times.rst"]
+default_role = "literal"
+
+# -- API ------------------------------------------------------------------------------------------
+autosummary_generate = True
+# numpydoc's Parameters name the types; signatures with them would fill a screen.
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+
+# -- gallery --------------------------------------------------------------------------------------
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    # An example whose name says slow is shown, not run.
+    "filename_pattern": r"[\\/]plot_(?!.*slow)",
+    "doc_module": ("sklearn_disent",),
+    "reference_url": {"sklearn_disent": None},
+    "backreferences_dir": "gallery/backreferences",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "min_reported_time": 60,
+}
+
+# -- pages ----------------------------------------------------------------------------------------
+html_theme = "pydata_sphinx_theme"
+html_title = f"sklearn-disent {release}"
+html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["wide_tables.css"]
+html_theme_options = {
+    "navigation_with_keys": False,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+def skip_foreign_members(app, what, name, obj, skip, options):
+    """Leave out what a class inherits from torch, skorch and scikit-learn, and skorch's hooks."""
+    func = getattr(obj, "fget", None) or getattr(obj, "__func__", obj)
+    own = str(getattr(func, "__module__", None)).startswith("sklearn_disent")
+    hook = "skorch's protocol" in (getattr(func, "__doc__", None) or "")
+    return True if hook or not own else None
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("autodoc-skip-member", skip_foreign_members)

@@ -1,0 +1,191 @@
+"""The documentation: its code runs, its lists are complete, it builds."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import types
+import warnings
+from pathlib import Path
+
+import pytest
+
+import sklearn_disent
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    DOCS / "index.rst",
+    DOCS / "quickstart.rst",
+    *sorted((DOCS / "guide").glob("*.rst")),
+]
+ROOMS = sorted(set(sklearn_disent.__all__) - {"__version__"})
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not here")
+
+
+def indented(lines, start, indent):
+    """The lines from `start` on that are empty or indented by more than `indent`."""
+    for line in lines[start:]:
+        if line.strip() and len(line) - len(line.lstrip()) <= indent:
+            return
+        yield line
+
+
+def dedent(lines):
+    # Blank lines keep their place, so that numbers of lines in tracebacks are those of the page.
+    margin = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
+    return "\n".join(line[margin:] for line in lines) + "\n"
+
+
+def python_blocks(text):
+    """(number of the line before, code) of every Python block of a page, sessions included."""
+    lines = text.split("\n")
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        if line.strip() == ".. code-block:: python":
+            block = list(indented(lines, number + 1, len(line) - len(line.lstrip())))
+            yield number + 1, dedent(block)
+            number += len(block)
+        elif line.strip() == "```python":
+            end = lines.index("```", number)
+            yield number + 1, "\n".join(lines[number + 1 : end]) + "\n"
+            number = end
+        elif line.startswith(">>>"):
+            end = next(i for i in range(number, len(lines) + 1) if not "".join(lines[i : i + 1]))
+            yield number, "\n".join(lines[number:end]) + "\n"
+            number = end
+        number += 1
+
+
+def run_block(code, number, page, namespace):
+    if ">>>" not in code:
+        exec(compile("\n" * number + code, page, "exec"), namespace)
+        return
+    test = doctest.DocTestParser().get_doctest(code, namespace, page, page, number)
+    report = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append, clear_globs=False)
+    assert not report, "".join(report)
+    namespace.update(test.globs)
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """What readers have and a test has not: a scheduler at node1, and SLURM."""
+    distributed = pytest.importorskip("distributed")
+    local = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+    )
+    slurm = types.ModuleType("dask_jobqueue")
+    slurm.SLURMCluster = lambda queue, cores, processes, memory, walltime: local
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", slurm)
+    monkeypatch.setattr(local, "scale", lambda jobs: None)
+    with local:
+        yield local
+
+
+def on(cluster, text):
+    assert "tcp://node1:8786" in text
+    return text.replace("tcp://node1:8786", cluster.scheduler_address)
+
+
+def run_page(page, text):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    namespace = {"__name__": "__main__"}
+    with warnings.catch_warnings(), pyplot.rc_context({"backend": "agg"}):
+        warnings.simplefilter("error")
+        for number, code in python_blocks(text):
+            run_block(code, number, page.name, namespace)
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_code_of_page_runs_without_a_warning(page, request, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text()
+    if "node1:8786" in text:
+        text = on(request.getfixturevalue("cluster"), text)
+        # Fresh processes load torch again, which takes longer than all other pages together.
+        text = text.replace('"loky", n_jobs=2, inner_max_num_threads=1', '"threading", n_jobs=2')
+    run_page(page, text)
+
+
+@pytest.mark.slow
+def test_code_of_sweeps_runs_on_several_processes(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = DOCS / "guide" / "sweeps.rst"
+    run_page(page, on(cluster, page.read_text()))
+
+
+def test_blocks_are_found_and_fail_when_wrong():
+    text = "Text::\n\n.. code-block:: python\n\n   x = 1\n\n   y = x\n\n>>> y\n2\n\nEnd.\n"
+    (first, code), (second, session) = python_blocks(text)
+    namespace = {}
+    run_block(code, first, "page", namespace)
+    assert namespace["y"] == 1
+    with pytest.raises(AssertionError, match=r"Expected:\s+2\s+Got:\s+1"):
+        run_block(session, second, "page", namespace)
+    for page in PAGES:
+        marked = re.findall(r"code-block:: python|^```python|^>>>", page.read_text(), flags=re.M)
+        assert bool(marked) == bool(list(python_blocks(page.read_text()))), page
+
+
+def listed(page):
+    """Names in the autosummary lists of a page."""
+    lines = page.read_text().split("\n")
+    for number, line in enumerate(lines):
+        if line == ".. autosummary::":
+            for entry in indented(lines, number + 1, 0):
+                if re.fullmatch(r" {3}\w+", entry):
+                    yield entry.strip()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_api_reference_lists_every_public_name_once(room):
+    names = list(listed(DOCS / "api" / f"{room}.rst"))
+    public = list(getattr(sklearn_disent, room).__all__)
+    missing, gone = set(public) - set(names), set(names) - set(public)
+    assert not missing, f"add a line for each of these to docs/api/{room}.rst: {sorted(missing)}"
+    assert not gone, f"docs/api/{room}.rst lists what is no longer public: {sorted(gone)}"
+    assert len(names) == len(set(names))
+    assert f"   {room}\n" in (DOCS / "api" / "index.rst").read_text()
+
+
+def test_table_of_metrics_has_every_metric():
+    text = (DOCS / "guide" / "metrics_table.rst").read_text()
+    rows = re.findall(r"\* - :func:`~sklearn_disent\.metrics\.(\w+)`", text)
+    metrics = [
+        name
+        for name in sklearn_disent.metrics.__all__
+        if name.endswith(("_score", "_error", "_distance"))
+    ]
+    assert sorted(rows) == sorted(metrics)
+
+
+def test_references_in_pages_name_what_exists():
+    pattern = r":(?:func|class|mod):`~?(sklearn_disent[\w.]*)`"
+    for page in DOCS.glob("**/*.rst"):
+        if {"generated", "gallery", "_templates"} & set(page.relative_to(DOCS).parts):
+            continue
+        for target in re.findall(pattern, page.read_text()):
+            found = sklearn_disent
+            for part in target.split(".")[1:]:
+                assert part in found.__all__, f"{page.name}: {target}"
+                found = getattr(found, part)
+
+
+@pytest.mark.slow
+def test_documentation_builds_without_warnings(tmp_path):
+    pytest.importorskip("sphinx_gallery")
+    pytest.importorskip("pydata_sphinx_theme")
+    pytest.importorskip("numpydoc")
+    command = ["make", "-C", str(DOCS), "html-noplot", f"PYTHON={sys.executable}"]
+    result = subprocess.run(
+        [*command, f"BUILDDIR={tmp_path}"], capture_output=True, text=True, env={**os.environ}
+    )
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "html" / "index.html").is_file()
