@@ -96,6 +96,7 @@ def load_candle_design() -> Bunch:
             Classes of object, color, size, rotation, scene and light.
         factor_names, factor_sizes, factor_values
             Names, numbers of classes, and values of the classes.
+
         DESCR : str
 
     See Also
@@ -286,6 +287,7 @@ def load_candle(
         With the attributes
 
         images : ndarray of shape (n_samples, height, width, 3), uint8
+
         data : ndarray of shape (n_samples, height * width * 3)
             The images, flattened; a view, no copy.
         target : ndarray of shape (n_samples, 6), int64
@@ -293,9 +295,12 @@ def load_candle(
         boxes : ndarray of shape (n_samples, 1, 4), int64
             (top, left, bottom, right) of the object, cut at the edges of the image, so that it is
             the part ``image[top:bottom, left:right]``.
+
         ids : ndarray of shape (n_samples,), int64
+
         factor_names, factor_sizes, factor_values
             Names, numbers of classes, and values of the classes.
+
         DESCR : str
 
     (images, target) : tuple of ndarray

@@ -223,6 +223,7 @@ def make_candle_like(
         With the attributes
 
         images : ndarray of shape (n_samples, height, width, 3), uint8 in 0..255
+
         data : ndarray of shape (n_samples, height * width * 3)
             The images, flattened; a view, no copy.
         target : ndarray of shape (n_samples, 6), int64
@@ -234,6 +235,7 @@ def make_candle_like(
             Classes of C (4) and U (3). A model is not meant to see them.
         factor_names, factor_sizes, factor_values
             Names, numbers of classes, and values of the classes.
+
         DESCR : str
 
     (images, target) : tuple of ndarray

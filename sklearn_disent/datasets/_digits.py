@@ -158,11 +158,14 @@ def make_transformed_digits(
         With the attributes
 
         images : ndarray of shape (n_samples, image_size, image_size), uint8 in 0..255
+
         data : ndarray of shape (n_samples, image_size ** 2)
             The images, flattened; a view, no copy.
         target : ndarray of shape (n_samples, 6), int64
             Classes of digit, instance, rotation, scale, posX and posY.
+
         factor_names : list of str
+
         factor_sizes : tuple of int
             Number of classes of each factor in the whole set, ``(10, 20, 9, 5, 8, 8)``.
         factor_values : dict of str to ndarray
@@ -171,6 +174,7 @@ def make_transformed_digits(
             Row-major index of each image in the whole set.
         source : ndarray of shape (n_samples,), int64
             Row of each handwriting in ``load_digits()``.
+
         DESCR : str
 
     (images, target) : tuple of ndarray

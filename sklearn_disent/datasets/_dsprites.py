@@ -207,11 +207,14 @@ def make_dsprites(
         With the attributes
 
         images : ndarray of shape (n_samples, image_size, image_size)
+
         data : ndarray of shape (n_samples, image_size ** 2)
             The images, flattened; a view, no copy.
         target : ndarray of shape (n_samples, 5), int64
             Classes of shape, scale, orientation, posX and posY.
+
         factor_names : list of str
+
         factor_sizes : tuple of int
             Number of classes of each factor in the whole set, ``(3, 6, 40, 32, 32)``.
         factor_values : dict of str to ndarray
@@ -219,6 +222,7 @@ def make_dsprites(
             the position in [0, 1].
         indices : ndarray of shape (n_samples,), int64
             Row-major index of each image in the whole set.
+
         DESCR : str
 
     (images, target) : tuple of ndarray

@@ -78,6 +78,7 @@ _FIELDS = """data : ndarray
             Names, numbers of classes, and values of the classes.
         indices : ndarray of shape (n_samples,), int64
             Row-major index of each image in the whole set.
+
         DESCR : str
 
     (images, target) : tuple of ndarray
@@ -190,6 +191,7 @@ def fetch_dsprites(
         images : ndarray of shape (n_samples, 64, 64), uint8 in {0, 1}
             The whole set in its order is a read-only memory map, of which nothing is read yet;
             otherwise the images asked for, in memory.
+
         <fields>
 
     See Also
@@ -281,6 +283,7 @@ def fetch_shapes3d(
         images : ndarray of shape (n_samples, 64, 64, 3), uint8
             The whole set in its order is a read-only memory map; otherwise the images asked for,
             in memory.
+
         <fields>
 
     See Also
@@ -412,6 +415,7 @@ def fetch_mpi3d(
         images : ndarray of shape (n_samples, 64, 64, 3), uint8
             The whole set in its order is a read-only memory map, of which nothing is read yet;
             otherwise the images asked for, in memory.
+
         <fields>
 
     Notes

@@ -142,6 +142,7 @@ def fetch_cars3d(
         images : ndarray of shape (n_samples, image_size, image_size, 3), uint8
             The whole set in its order is a read-only memory map, of which nothing is read yet;
             otherwise the images asked for, in memory.
+
         <fields>
 
     Notes
@@ -310,6 +311,7 @@ def fetch_smallnorb(
 
         images : ndarray of shape (n_samples, image_size, image_size), uint8
             Of the left camera.
+
         <fields>
 
     Notes

@@ -273,17 +273,21 @@ def make_shapes3d(
         With the attributes
 
         images : ndarray of shape (n_samples, image_size, image_size, 3), uint8 in 0..255
+
         data : ndarray of shape (n_samples, image_size * image_size * 3)
             The images, flattened; a view, no copy.
         target : ndarray of shape (n_samples, 6), int64
             Classes of floor_hue, wall_hue, object_hue, scale, shape and orientation.
+
         factor_names : list of str
+
         factor_sizes : tuple of int
             Number of classes of each factor in the whole set, ``(10, 10, 10, 8, 4, 15)``.
         factor_values : dict of str to ndarray
             The value each class stands for.
         indices : ndarray of shape (n_samples,), int64
             Row-major index of each image in the whole set.
+
         DESCR : str
 
     (images, target) : tuple of ndarray

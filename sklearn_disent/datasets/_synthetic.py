@@ -136,12 +136,14 @@ def make_dependent_factors(
         With the attributes
 
         codes, data : ndarray of shape (n_samples, n_factors), float64
+
         target : ndarray of shape (n_samples, n_factors), int64
             Classes of the factors.
         factors : ndarray of shape (n_samples, n_factors), float64
             Values of the factors: the classes as floats.
         factor_names, factor_sizes, factor_values
             Names, numbers of classes, and values of the classes.
+
         DESCR : str
 
     (codes, classes) : tuple of ndarray
@@ -285,6 +287,7 @@ def make_logical_codes(
             The rotation R.
         factor_names, factor_sizes, factor_values
             Names, numbers of classes, and values of the classes.
+
         DESCR : str
 
     (codes, classes) : tuple of ndarray

@@ -77,7 +77,7 @@ class HistoryDisplay:
         estimator : estimator
             Anything with ``history_``.
         terms : str, list of str or None, default=None
-            Which terms, without "train_"; all if None.
+            Which terms, without ``train_``; all if None.
         ax : Axes, array of Axes or None, default=None
             Where to draw; a new figure if None.
         **options

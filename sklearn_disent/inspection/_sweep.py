@@ -53,7 +53,7 @@ class SweepDisplay:
         Name of the parameter behind the groups.
     baselines : dict or None, default=None
         By name, the scores of a model without the parameter: a dict from score to array-like,
-        as from ``cross_validate``, whose "test_" is understood.
+        as from ``cross_validate``, whose ``test_`` is understood.
     labels : dict or None, default=None
         What to write for the name of a score, such as ``{"mig": "MIG"}``.
 

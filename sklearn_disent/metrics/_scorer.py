@@ -146,7 +146,7 @@ def get_scorer(name: str, **options: Any) -> Callable[..., float]:
     """Scorer of a metric, to be passed as `scoring` to scikit-learn's model selection.
 
     Higher is always better: metrics that are errors or distances are negated, and their names
-    begin with "neg_".
+    begin with ``neg_``.
 
     Parameters
     ----------
