@@ -29,12 +29,10 @@ class AdversarialMixin:
         """Build the discriminator from the ``discriminator__`` parameters."""
 
     @abstractmethod
-    def _discriminator_step(
-        self, batch: Any, step: dict[str, Any]
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """What the discriminator minimises, given the batch and the step of the module.
+    def _discriminator_step(self, batch: Any, step: dict[str, Any]) -> dict[str, torch.Tensor]:
+        """Put gradients into the discriminator, given the batch and the step of the module.
 
-        Also values to log: its loss, accuracy, and the spread of its answers.
+        Returns values to log: its loss, its accuracy, and the spread of its answers.
         """
 
     def initialize_module(self) -> Self:
@@ -95,8 +93,7 @@ class AdversarialMixin:
 
         self.optimizer_.step(closure)
         step = accumulator.get_step()
-        loss, logged = self._discriminator_step(batch, step)
-        loss.backward()
+        logged = self._discriminator_step(batch, step)
         self.discriminator_optimizer_.step()
         step["terms"] = {**step["terms"], **logged}
         return step

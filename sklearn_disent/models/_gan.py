@@ -179,18 +179,17 @@ class InfoGAN(AdversarialMixin, BaseNet):
             "terms": {"adversarial": adversarial, "code_nll": code_nll},
         }
 
-    def _discriminator_step(
-        self, batch: Any, step: dict[str, Any]
-    ) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def _discriminator_step(self, batch: Any, step: dict[str, Any]) -> dict[str, torch.Tensor]:
         fake, codes = step["y_pred"]
         real_logit, _ = self._judge(self._to_tensor(batch[0], self._layout), codes)
         fake_logit, code_nll = self._judge(fake, codes)
         loss = F.softplus(-real_logit).mean() + F.softplus(fake_logit).mean()
         loss = loss + resolve(self.coefficient, self.n_steps_) * code_nll
+        loss.backward()
         with torch.no_grad():
             hits = (real_logit > 0).float().mean() + (fake_logit < 0).float().mean()
             spread = torch.cat([real_logit, fake_logit]).std(correction=0)
-        return loss, {
+        return {
             "discriminator_loss": loss,
             "discriminator_accuracy": 0.5 * hits,
             "discriminator_spread": spread,

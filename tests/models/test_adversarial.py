@@ -52,15 +52,19 @@ def test_shared_backward_pass_gives_the_gradients_of_both_losses(images, scale):
     vae = FactorVAE(**TINY).fit(images[0])
     g = torch.Generator().manual_seed(0)
     z = (scale * torch.randn(20, 3, generator=g)).requires_grad_()
+    second = scale * torch.randn(30, 3, generator=g)
     with torch.no_grad():
         vae.discriminator_.layers[-1].weight.mul_(scale)
     weights = list(vae.discriminator_.parameters())
     logits = vae.discriminator_(z)
     tc = density_ratio_tc(logits)
     (slope,) = torch.autograd.grad(tc, z, retain_graph=True)
-    empty = torch.zeros(1, 2)
-    wanted = torch.autograd.grad(discriminator_loss(logits, empty), weights)
+    permuted = permute_dims(second, torch.Generator().manual_seed(1))
+    loss = discriminator_loss(logits, vae.discriminator_(permuted))
+    wanted = torch.autograd.grad(loss, weights)
+
     vae.discriminator_optimizer_.zero_grad()
+    vae._second_codes, vae._generator = second, torch.Generator().manual_seed(1)
     shared = vae._density_ratio(z)
     torch.testing.assert_close(shared, tc)
     shared.backward()
@@ -69,29 +73,23 @@ def test_shared_backward_pass_gives_the_gradients_of_both_losses(images, scale):
         torch.testing.assert_close(weight.grad, gradient, rtol=1e-4, atol=1e-6)
 
 
-def test_discriminator_gradient_of_a_step_is_that_of_its_loss(images):
-    """One step with plain gradient descent moves the weights along the gradient of the loss."""
+def test_discriminator_step_goes_along_the_gradient_of_its_loss(images):
     seen = {}
 
     class Watch(FactorVAE):
-        def _discriminator_step(self, batch, step):
+        def _density_ratio(self, z):
             seen["before"] = parameters(self.discriminator_)
-            seen["joint"] = step["y_pred"].z.detach()
-            return super()._discriminator_step(batch, step)
-
-        def _second_batch(self, step):
-            seen["second"] = super()._second_batch(step)
-            seen["noise"] = self._generator.get_state()
-            return seen["second"]
+            self._second_codes = seen["second"] = self._further_codes()
+            seen["state"] = self._generator.get_state()
+            seen["joint"] = z.detach()
+            return super()._density_ratio(z)
 
     sgd = {"discriminator_optimizer": torch.optim.SGD, "discriminator_lr": 1.0}
     vae = Watch(**{**TINY, "max_epochs": 1, "batch_size": -1}, **sgd).fit(images[0])
     after = parameters(vae.discriminator_)
     for weight, before in zip(vae.discriminator_.parameters(), seen["before"]):
         weight.data.copy_(before)
-    generator = torch.Generator()
-    generator.set_state(seen["noise"])
-    product = permute_dims(seen["second"], generator)
+    product = permute_dims(seen["second"], torch.Generator().set_state(seen["state"]))
     loss = discriminator_loss(vae.discriminator_(seen["joint"]), vae.discriminator_(product))
     gradients = torch.autograd.grad(loss, list(vae.discriminator_.parameters()))
     for before, gradient, moved in zip(seen["before"], gradients, after):
@@ -143,10 +141,10 @@ def test_permuted_codes_come_from_another_full_batch(images):
     seen = []
 
     class Watch(FactorVAE):
-        def _second_batch(self, step):
-            codes = super()._second_batch(step)
-            seen.append((step["y_pred"].z.detach().clone(), codes.clone()))
-            return codes
+        def _density_ratio(self, z):
+            value = super()._density_ratio(z)
+            seen.append((z.detach().clone(), self._second_codes.clone()))
+            return value
 
     Watch(**{**TINY, "max_epochs": 2}).fit(images[0][:65])  # batches of 32, 32 and 1
     assert [len(second) for _, second in seen] == [32] * 6
@@ -196,10 +194,11 @@ def test_collapsed_discriminator_is_reported(images):
 
 def test_discriminator_that_has_won_is_reported(images):
     class Told(FactorVAE):
-        """Its further codes lie far away: easy to tell."""
+        """Its second batches lie far away: easy to tell."""
 
-        def _second_batch(self, step):
-            return super()._second_batch(step) + 100
+        def _density_ratio(self, z):
+            self._second_codes = self._further_codes() + 100
+            return super()._density_ratio(z)
 
     params = {**TINY, "max_epochs": 30, "gamma": 0.0, "discriminator_lr": 1e-2}
     with pytest.warns(TrainingWarning, match="it has won"):
