@@ -1,5 +1,9 @@
 """Disentanglement metrics: ``metric(factors, codes)`` returns a float. No torch here."""
 
+from ._counterfactual import (
+    CounterfactualGenerativenessScorer,
+    counterfactual_generativeness_score,
+)
 from ._dci import (
     DCIScores,
     dci_completeness_score,
@@ -87,6 +91,9 @@ __all__ = [
     # _robustness
     "irs_score",
     "unconfoundedness_score",
+    # _counterfactual
+    "counterfactual_generativeness_score",
+    "CounterfactualGenerativenessScorer",
     # _logical_modularity, _pairs
     "modularity_distance",
     "product_modularity_score",

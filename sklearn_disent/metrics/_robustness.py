@@ -250,12 +250,18 @@ def _irs(matrix: NDArray, deviation: NDArray, average: str | None) -> float | ND
 
 def _unconfoundedness(matrix: NDArray, rho: int) -> float:
     """From the robustness matrix (K, D) of live codes and two or more factors."""
+    member = top_codes(matrix, rho).astype(np.int64)
+    shared = (member @ member.T)[np.triu_indices(len(matrix), k=1)]
+    return float(1.0 - np.mean(shared / (2 * member[0].sum() - shared)))
+
+
+def top_codes(matrix: NDArray, rho: int) -> NDArray[np.bool_]:
+    """Which codes are among the `rho` most robust to a factor, or all if there are fewer."""
     # Rounded, so that equal entries are ties, which the order of the codes decides.
     chosen = np.argsort(-matrix.round(10), axis=1, kind="stable")[:, :rho]
-    member = np.zeros(matrix.shape, dtype=np.int64)
-    np.put_along_axis(member, chosen, 1, axis=1)
-    shared = (member @ member.T)[np.triu_indices(len(matrix), k=1)]
-    return float(1.0 - np.mean(shared / (2 * chosen.shape[1] - shared)))
+    member = np.zeros(matrix.shape, dtype=bool)
+    np.put_along_axis(member, chosen, True, axis=1)
+    return member
 
 
 def known_score(n_factors: int, live: NDArray[np.bool_], chance: float) -> float | None:

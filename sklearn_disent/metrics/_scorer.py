@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import make_scorer
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from ._counterfactual import counterfactual_generativeness_score
 from ._dci import (
     dci_completeness_score,
     dci_disentanglement_score,
@@ -105,6 +106,8 @@ _ESTIMATOR: tuple[Callable[..., Any], ...] = (
     # _generative
     posterior_mig_score,
     elbo_score,
+    # _counterfactual
+    counterfactual_generativeness_score,
 )
 
 
