@@ -316,6 +316,7 @@ def _draw_curves(
     panel: Any, histograms: NDArray[np.float64], last: int, line_kw: dict[str, Any]
 ) -> None:
     from matplotlib import colormaps
+    from matplotlib.ticker import MaxNLocator
 
     # Neighbouring values in neighbouring colors: an ordered factor shows as a drift.
     colors = colormaps["viridis"](np.linspace(0.0, 0.9, len(histograms)))
@@ -323,6 +324,7 @@ def _draw_curves(
         style = {"color": color, "linewidth": 1.2, "alpha": 0.8, **line_kw}
         panel.plot(np.arange(len(histogram)), histogram, **style)
     panel.set_xlim(0, last)
+    panel.xaxis.set_major_locator(MaxNLocator(5, integer=True))
 
 
 def _last_hole(signatures: list[NDArray[np.float64]]) -> int:
