@@ -55,14 +55,18 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
+    "secondary_sidebar_items": {"**": ["page-toc"], "guide/metrics_table": []},
 }
+
+# Part of skorch's interface, of no use to callers.
+HOOKS = {"initialize", "initialize_criterion", "predict_proba"}
 
 
 def skip_foreign_members(app, what, name, obj, skip, options):
     """Leave out what a class inherits from torch, skorch and scikit-learn, and skorch's hooks."""
     func = getattr(obj, "fget", None) or getattr(obj, "__func__", obj)
     own = str(getattr(func, "__module__", None)).startswith("sklearn_disent")
-    hook = "skorch's protocol" in (getattr(func, "__doc__", None) or "")
+    hook = name in HOOKS or "skorch's protocol" in (getattr(func, "__doc__", None) or "")
     return True if hook or not own else None
 
 
