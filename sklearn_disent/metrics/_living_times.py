@@ -21,7 +21,7 @@ from ._witness import holes_of
 __all__ = ["relative_living_times"]
 
 # Repeats that one task of joblib computes; fixed, so that n_jobs cannot change the result.
-_BATCH = 25
+_BATCH = 10
 # From this many features on, distances by matrix products are faster than pair by pair.
 _MANY_FEATURES = 32
 
