@@ -27,14 +27,14 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     image_shape : tuple of int or None, default=None
         Shape of one observation, of which X holds flattened rows: (H, W), (C, H, W) or
         (H, W, C). None takes X as rows.
-    max_epochs : int, default=15
-        Passes over the data.
+    max_iter : int, default=300
+        Optimiser steps.
     batch_size : int, default=64
         Rows per step.
     lr : float, default=1e-3
         Learning rate of Adam.
     random_state : int, RandomState instance or None, default=None
-        Determines initial weights and the order of batches.
+        Determines initial weights and the rows of every step.
 
     Attributes
     ----------
@@ -48,14 +48,14 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_disent.models._classifier import ImageClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> classifier = ImageClassifier(image_shape=(8, 8), max_epochs=3, random_state=0).fit(X, y)
+    >>> classifier = ImageClassifier(image_shape=(8, 8), max_iter=100, random_state=0).fit(X, y)
     >>> classifier.score(X, y) > 0.8
     True
     """
 
     _parameter_constraints: dict = {
         "image_shape": ["array-like", None],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "lr": [Interval(Real, 0, None, closed="neither")],
         "random_state": ["random_state"],
@@ -65,13 +65,13 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         self,
         *,
         image_shape: tuple[int, ...] | None = None,
-        max_epochs: int = 15,
+        max_iter: int = 300,
         batch_size: int = 64,
         lr: float = 1e-3,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.image_shape = image_shape
-        self.max_epochs = max_epochs
+        self.max_iter = max_iter
         self.batch_size = batch_size
         self.lr = lr
         self.random_state = random_state
@@ -104,11 +104,12 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         optimizer = torch.optim.Adam(self.module_.parameters(), lr=self.lr, fused=True)
         generator = torch.Generator().manual_seed(seed)
         images, targets = self._to_tensor(X), torch.from_numpy(classes)
-        for _ in range(self.max_epochs):
-            for rows in torch.randperm(len(X), generator=generator).split(self.batch_size):
-                optimizer.zero_grad()
-                F.cross_entropy(self.module_(images[rows]), targets[rows]).backward()
-                optimizer.step()
+        size = min(self.batch_size, len(X))
+        for _ in range(self.max_iter):
+            rows = torch.randint(len(X), (size,), generator=generator)
+            optimizer.zero_grad()
+            F.cross_entropy(self.module_(images[rows]), targets[rows]).backward()
+            optimizer.step()
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:
