@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import types
 import warnings
 from pathlib import Path
@@ -78,7 +79,7 @@ def cluster(monkeypatch):
     """What readers have and a test has not: a scheduler at node1, and SLURM."""
     distributed = pytest.importorskip("distributed")
     local = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
     )
     slurm = types.ModuleType("dask_jobqueue")
     slurm.SLURMCluster = lambda queue, cores, processes, memory, walltime: local
@@ -164,6 +165,12 @@ def test_table_of_metrics_has_every_metric():
         if name.endswith(("_score", "_error", "_distance"))
     ]
     assert sorted(rows) == sorted(metrics)
+
+
+def test_install_page_lists_every_extra():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    listed_extras = re.findall(r"^``(\w+)`` ", (DOCS / "install.rst").read_text(), flags=re.M)
+    assert sorted(listed_extras) == sorted(project["optional-dependencies"])
 
 
 def test_references_in_pages_name_what_exists():
