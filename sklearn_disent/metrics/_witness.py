@@ -90,14 +90,17 @@ def _least_relaxation(
     for r, gap in enumerate(gaps[: dimension + 1]):
         first = r + 1 if r < dimension else r
         reach = (gap <= alpha_max).sum(axis=1)
+        # Far-reaching witnesses first, ranks as rows: those that reach rank k are a slice, and
+        # choices of ranks are copies of contiguous rows.
+        by_reach = np.argsort(-reach, kind="stable")
+        ranked = np.ascontiguousarray(order[by_reach, : reach.max()].T)
+        counts = (reach[:, None] > np.arange(reach.max())).sum(axis=0)
         for k in range(first + dimension - r, reach.max()):
-            witnesses = np.flatnonzero(reach > k)
-            ranked = order[witnesses]
+            within = ranked[:, : counts[k]]
             between = _choices(first, k, dimension - r)
-            vertices = [ranked[:, j, None] for j in range(r)]
-            vertices += [ranked[:, ranks] for ranks in between]
-            numbers = _simplex_number([*vertices, ranked[:, k, None]], order.shape[1])
-            relaxation = np.broadcast_to(gap[witnesses, k, None], numbers.shape)
+            vertices = [*within[:r, None], *(within[ranks] for ranks in between), within[k]]
+            numbers = _simplex_number(vertices, order.shape[1])
+            relaxation = np.broadcast_to(gap[by_reach[: counts[k]], k], numbers.shape)
             np.minimum.at(least, numbers.ravel(), relaxation.ravel())
     return least
 
