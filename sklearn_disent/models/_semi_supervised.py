@@ -139,7 +139,7 @@ def cov_penalty(codes: Tensor, labels: Tensor) -> Tensor:
     The covariances of a factor are over the rows that have its label.
     """
     known, values = _known(labels)
-    share = known / known.sum(0).clamp(min=1)
+    share = known.to(codes.dtype) / known.sum(0).clamp(min=1)
     centred = torch.where(known, values - (share * values).sum(0), 0.0)
     covariance = (share * centred).T @ codes
     own = torch.eye(*covariance.shape, dtype=torch.bool, device=codes.device)

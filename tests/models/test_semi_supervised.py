@@ -1,0 +1,401 @@
+"""Training with labels: the terms, what labels may be, and what they are good for."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
+from torch.autograd import gradcheck
+
+from sklearn_disent.metrics import dci_disentanglement_score, get_scorer
+from sklearn_disent.models import DIPVAE, BetaTCVAE, BetaVAE, FactorVAE, LinearSchedule
+from sklearn_disent.models._semi_supervised import (
+    Supervision,
+    cov_penalty,
+    embed_losses,
+    keep_labels,
+    l2_losses,
+    mean_over_known,
+    read_labels,
+    xent_losses,
+)
+
+REFERENCE = json.loads(
+    (Path(__file__).parents[1] / "reference" / "causal" / "semi_supervised.json").read_text()
+)
+TINY = {
+    "n_components": 3,
+    "architecture": "mlp",
+    "module__hidden_sizes": (16,),
+    "max_epochs": 2,
+    "batch_size": 32,
+    "random_state": 0,
+}
+MODELS = {
+    "BetaVAE": BetaVAE(**TINY),
+    "BetaTCVAE": BetaTCVAE(**TINY),
+    "BetaTCVAE-flow": BetaTCVAE(**TINY, prior="factorised_flow"),
+    "DIPVAE": DIPVAE(**TINY),
+    "FactorVAE": FactorVAE(**TINY, discriminator__hidden_sizes=(8, 8)),
+}
+KINDS = ("xent", "l2", "cov", "embed")
+
+
+def every_model():
+    return pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+
+
+def every_kind():
+    return pytest.mark.parametrize("kind", KINDS)
+
+
+def weights_of(model):
+    return {
+        name: value
+        for name, value in model.module_.state_dict().items()
+        if not name.startswith("supervision.")
+    }
+
+
+def losses_of(model):
+    return [row["train_loss"] for row in model.history_]
+
+
+# -- the terms -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def golden():
+    codes, labels = (torch.tensor(REFERENCE[name], dtype=torch.float64) for name in "ZY")
+    tables = [torch.tensor(t, dtype=torch.float64) for t in REFERENCE["embed_tables"]]
+    return codes, labels, torch.tensor(REFERENCE["sizes"]), tables
+
+
+def test_terms_equal_the_reference(golden):
+    codes, labels, sizes, tables = golden
+    xent, l2 = xent_losses(codes, labels, sizes), l2_losses(codes, labels, torch.ones(2))
+    assert xent.sum().item() == pytest.approx(REFERENCE["xent"], abs=1e-12)
+    assert l2.sum().item() == pytest.approx(REFERENCE["l2_learn_scale_b1"], abs=1e-12)
+    assert cov_penalty(codes, labels).item() == pytest.approx(REFERENCE["cov"], abs=1e-12)
+    embed = mean_over_known(embed_losses(codes, labels, tables), labels)
+    assert embed.item() == pytest.approx(REFERENCE["embed_sigma1"], abs=1e-12)
+
+
+def test_terms_of_one_known_entry_by_hand():
+    codes = torch.tensor([[0.5, 2.0, -1.0], [1.0, -1.0, 3.0]], dtype=torch.float64)
+    labels = torch.tensor([[1.0, torch.nan], [torch.nan, torch.nan]], dtype=torch.float64)
+    expected = np.log1p(np.exp(0.5)) - 0.5 * 0.5  # softplus(z) - z y / size
+    xent = xent_losses(codes, labels, torch.tensor([2, 3]))
+    assert mean_over_known(xent, labels).item() == pytest.approx(expected)
+    l2 = l2_losses(codes, labels, torch.tensor([4.0, 1.0]))
+    assert mean_over_known(l2, labels).item() == pytest.approx((4 * 0.5 - 1) ** 2)
+    tables = [torch.tensor([0.0, 1.0], dtype=torch.float64)] * 2
+    embed = embed_losses(codes, labels, tables, sigma=2.0)
+    assert mean_over_known(embed, labels).item() == pytest.approx(np.log(2))  # equally far
+    assert cov_penalty(codes, labels).item() == 0.0  # nothing covaries in one row
+
+
+@every_kind()
+def test_terms_do_not_see_rows_without_labels(golden, kind):
+    codes, labels, sizes, _ = golden
+    term = Supervision(kind, sizes.tolist(), 1.0).double()
+    further = torch.cat([labels, torch.full((3, 2), torch.nan)])
+    padded = torch.cat([codes, torch.full((3, 4), 1e3, dtype=torch.float64)])
+    assert term(padded, further).item() == pytest.approx(term(codes, labels).item(), rel=1e-12)
+
+
+@every_kind()
+def test_terms_are_differentiable_with_missing_entries(golden, kind):
+    codes, labels, sizes, _ = golden
+    labels = labels.clone()
+    labels[0, 1] = labels[3] = torch.nan
+    term = Supervision(kind, sizes.tolist(), 1.0).double()
+    assert gradcheck(lambda z: term(z, labels), codes.clone().requires_grad_())
+
+
+def test_covariance_leaves_out_a_factors_own_latent():
+    codes = torch.randn(50, 2, generator=torch.Generator().manual_seed(0)).double()
+    codes -= codes.mean(0)
+    codes[:, 1] -= codes[:, 0] * (codes[:, 0] @ codes[:, 1]) / (codes[:, 0] @ codes[:, 0])
+    assert cov_penalty(codes, codes).item() == pytest.approx(0.0, abs=1e-12)
+    assert cov_penalty(codes, codes.flip(1)).item() > 0.5
+
+
+# -- training --------------------------------------------------------------------------------
+
+
+@every_model()
+@every_kind()
+def test_without_labels_it_is_the_unsupervised_model_bit_for_bit(images, model, kind):
+    X, y = images
+    plain = clone(model).fit(X, y)
+    unlabelled = np.full(y.shape, np.nan)
+    for labels, n_labeled in ((unlabelled, None), (np.full(y.shape, -1), None), (y, 0)):
+        same = clone(model).set_params(supervised=kind, n_labeled=n_labeled).fit(X, labels)
+        assert_array_equal(same.transform(X), plain.transform(X))
+        assert losses_of(same) == losses_of(plain)
+        for name, weights in weights_of(plain).items():
+            assert torch.equal(weights_of(same)[name], weights), name
+
+
+@every_model()
+@every_kind()
+def test_labels_change_the_codes_and_what_is_learnt(images, model, kind):
+    X, y = images
+    plain = clone(model).fit(X, y)
+    guided = clone(model).set_params(supervised=kind, gamma_sup=50.0).fit(X, y)
+    assert not np.allclose(guided.transform(X), plain.transform(X), atol=1e-3)
+    assert np.isfinite(guided.history_[-1, "train_supervised"])
+    learnt = list(guided.module_.supervision.parameters())
+    start = list(Supervision(kind, (5, 5), 1.0).parameters())
+    assert len(learnt) == len(start) == {"l2": 1, "embed": 2}.get(kind, 0)
+    assert all(not torch.equal(a, b) for a, b in zip(learnt, start))
+
+
+@every_kind()
+def test_terms_fall_in_training(images, small, kind):
+    X, y = images
+    model = small(supervised=kind, gamma_sup=30.0, max_epochs=25).fit(X, y)
+    terms = [row["train_supervised"] for row in model.history_]
+    assert terms[-1] < 0.9 * terms[0]
+
+
+def test_weighted_terms_sum_to_the_loss(images, small):
+    model = small(supervised="l2", gamma_sup=LinearSchedule(0.0, 8.0, n_steps=4), max_epochs=3)
+    X, y = images
+    model.set_params(batch_size=-1).fit(X, y)
+    for step, row in enumerate(model.history_):
+        expected = (
+            row["train_reconstruction"] + row["train_kl"] + 2 * step * row["train_supervised"]
+        )
+        assert row["train_loss"] == pytest.approx(expected, rel=1e-6)
+
+
+@every_kind()
+def test_warm_epochs_add_up_with_labels(images, small, kind):
+    X, y = images
+    params = {"supervised": kind, "n_labeled": 0.4}
+    four = small(**params, max_epochs=4).fit(X, y)
+    half = small(**params, warm_start=True).fit(X, y)
+    half = pickle.loads(pickle.dumps(half)).fit(X, y)
+    assert_array_equal(half.transform(X), four.transform(X))
+
+
+def test_numbers_and_missing_entries_are_told_apart(images, small):
+    X, y = images
+    holes = np.random.default_rng(0).random(y.shape) < 0.5
+    with_nan, with_minus_one = np.where(holes, np.nan, y), np.where(holes, -1, y)
+    for kind in KINDS:
+        fits = [
+            small(supervised=kind).fit(X, labels).transform(X)
+            for labels in (with_nan, with_minus_one, with_minus_one.tolist())
+        ]
+        assert_array_equal(fits[0], fits[1])
+        assert_array_equal(fits[0], fits[2])
+        assert not np.allclose(fits[0], small(supervised=kind).fit(X, y).transform(X), atol=1e-4)
+    # Among numbers, -1 is a number.
+    numbers = np.where(holes, -1.0, y)
+    a, b = (small(supervised="l2").fit(X, labels) for labels in (numbers, with_nan))
+    assert not np.allclose(a.transform(X), b.transform(X), atol=1e-4)
+
+
+def test_labels_may_be_a_single_factor_or_a_frame(images, small):
+    pd = pytest.importorskip("pandas")
+    X, y = images
+    model = small(supervised="xent")
+    assert_array_equal(
+        clone(model).fit(X, y[:, 0]).transform(X), clone(model).fit(X, y[:, :1]).transform(X)
+    )
+    frame = pd.DataFrame(y, columns=["row", "column"])
+    assert_array_equal(clone(model).fit(X, frame).transform(X), clone(model).fit(X, y).transform(X))
+
+
+# -- how many labels -------------------------------------------------------------------------
+
+
+def test_n_labeled_hides_all_other_rows():
+    labels = np.arange(40.0).reshape(20, 2)
+    labels[:4] = np.nan
+    labels[4, 0] = np.nan
+    for n_labeled, expected in ((5, 5), (0.5, 8), (1.0, 16), (0, 0), (None, 16)):
+        kept = keep_labels(labels, n_labeled, 0)
+        known = ~np.isnan(kept).all(1)
+        assert known.sum() == expected
+        assert_array_equal(kept[known], labels[known])
+    assert_array_equal(keep_labels(labels, 5, 0), keep_labels(labels, 5, 0))
+    assert not np.array_equal(keep_labels(labels, 5, 0), keep_labels(labels, 5, 1), equal_nan=True)
+    with pytest.raises(ValueError, match="n_labeled=17 exceeds the number of rows with labels, 16"):
+        keep_labels(labels, 17, 0)
+
+
+def test_n_labeled_leaves_a_users_generator_alone():
+    rng = np.random.RandomState(0)
+    before = rng.get_state()[1].copy()
+    keep_labels(np.zeros((5, 1)), 2, rng)
+    assert_array_equal(rng.get_state()[1], before)
+
+
+def test_n_labeled_is_a_parameter_of_searches(images, small):
+    X, y = images
+    search = GridSearchCV(
+        small(supervised="embed"),
+        {"n_labeled": [0, 0.3, 1.0]},
+        scoring=get_scorer("mig"),
+        cv=KFold(2, shuffle=True, random_state=0),
+    ).fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    assert len(set(scores)) == 3
+
+
+# -- what is refused -------------------------------------------------------------------------
+
+
+def test_labels_outside_their_range_are_refused(images, small):
+    X, y = images
+    wrong = y.copy()
+    wrong[7, 1] = 5
+    for kind in ("xent", "embed"):
+        with pytest.raises(ValueError, match=r"Factor 1 has 5 classes, .* from 0 to 4, got 5"):
+            small(supervised=kind, factor_sizes=(5, 5)).fit(X, wrong)
+        model = small(supervised=kind).fit(X, y)
+        assert model.factor_sizes_ == (5, 5)
+        with pytest.raises(ValueError, match="Factor 1 has 5 classes"):
+            model.partial_fit(X, wrong)
+    wrong[7, 1] = -2
+    with pytest.raises(ValueError, match="factor 1 in row 7 is -2, but classes are numbered from"):
+        small(supervised="l2").fit(X, wrong)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (None, "requires y to be passed"),
+        (np.full((120, 2), np.inf), "must be finite"),
+        (np.full((120, 2), "a"), "must be numbers.*OrdinalEncoder"),
+        (np.zeros((120, 2, 2)), "must be 2D"),
+        (np.full((120, 2), 0.5), "whole numbers; for others, use 'l2' or 'cov'"),
+        (np.arange(480).reshape(120, 4), "4 factors needs at least as many latents"),
+    ],
+    ids=["none", "infinite", "strings", "dimensions", "fractions", "factors"],
+)
+def test_labels_that_cannot_be_used_are_refused(images, small, labels, message):
+    with pytest.raises(ValueError, match=message):
+        small(supervised="xent").fit(images[0], labels)
+
+
+def test_labels_of_another_length_are_refused(images, small):
+    X, y = images
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        small(supervised="l2").fit(X, y[:-1])
+    with pytest.raises(ValueError, match="one row per observation, 120, got 119"):
+        read_labels(y[:-1], 120, classes=True)
+
+
+@every_kind()
+def test_factor_with_one_value_is_refused(images, small, kind):
+    X, y = images
+    labels = np.column_stack([y[:, 0], np.where(y[:, 1] == 3, 3, -1)])
+    with pytest.raises(ValueError, match="Factor 1 has the single value 3 in all its labels"):
+        small(supervised=kind).fit(X, labels)
+    # Unless the user knows that there are others.
+    assert small(supervised=kind, factor_sizes=(5, 5)).fit(X, labels).factor_sizes_ == (5, 5)
+
+
+def test_parameters_are_validated(images, small):
+    X, y = images
+    for params, message in (
+        ({"supervised": "nonsense"}, "supervised"),
+        ({"gamma_sup": -1.0}, "gamma_sup"),
+        ({"n_labeled": 1.5}, "n_labeled"),
+        ({"n_labeled": -1}, "n_labeled"),
+        ({"sigma_sup": 0.0}, "sigma_sup"),
+        ({"factor_sizes": (5,)}, "each of the 2 factors"),
+        ({"factor_sizes": (5, 1)}, "at least 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            small(**{"supervised": "xent", **params}).fit(X, y)
+
+
+def test_a_refused_fit_leaves_the_model_as_it_was(images, small):
+    X, y = images
+    model = small(supervised="embed").fit(X, y)
+    codes = model.transform(X)
+    with pytest.raises(ValueError, match="single value"):
+        model.fit(X, np.zeros_like(y))
+    assert_array_equal(model.transform(X), codes)
+    assert model.factor_sizes_ == (5, 5)
+
+
+def test_weights_load_into_a_model_that_was_never_fitted(images, small, tmp_path):
+    X, y = images
+    model = small(supervised="embed").fit(X, y)
+    model.save_params(f_params=tmp_path / "weights.pt")
+    other = small(supervised="embed", input_shape=(8, 8))
+    with pytest.raises(ValueError, match="Set factor_sizes, or call fit"):
+        other.initialize()
+    other.set_params(factor_sizes=(5, 5)).initialize()
+    other.load_params(f_params=tmp_path / "weights.pt")
+    table = model.module_.supervision.tables[0]
+    assert torch.equal(other.module_.supervision.tables[0], table)
+
+
+# -- what labels are good for ----------------------------------------------------------------
+
+
+def confounded_images(n_samples, seed, strength):
+    """12 x 12 images of a block: its row and column, which a confounder moves, and its shade."""
+    rng = np.random.default_rng(seed)
+    confounder = rng.integers(0, 5, n_samples)
+
+    def draw():
+        obeys = rng.random(n_samples) < strength
+        return np.where(obeys, confounder, rng.integers(0, 5, n_samples))
+
+    y = np.column_stack([draw(), draw(), rng.integers(0, 3, n_samples)])
+    X = np.zeros((n_samples, 12, 12), np.float32)
+    for image, (row, column, shade) in zip(X, y):
+        image[2 * row : 2 * row + 4, 2 * column : 2 * column + 4] = (shade + 1) / 3
+    return X, y
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model",
+    [
+        BetaVAE(beta=2.0),
+        BetaTCVAE(beta=3.0),
+        DIPVAE(lambda_od=5.0, lambda_d=5.0),
+        FactorVAE(gamma=3.0, discriminator__hidden_sizes=(64, 64), discriminator_lr=1e-3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_ten_percent_of_labels_disentangle_confounded_factors(model):
+    X, y = confounded_images(1000, 0, 0.7)
+    # Judged where factors are independent: there, codes that follow the confounder show.
+    X_test, y_test = confounded_images(1000, 1, 0.0)
+    model.set_params(
+        n_components=5,
+        architecture="mlp",
+        module__hidden_sizes=(64,),
+        max_epochs=30,
+        batch_size=50,
+        lr=2e-3,
+    )
+
+    def mean_score(**params):
+        scores = []
+        for seed in range(3):
+            fitted = clone(model).set_params(**params, random_state=seed).fit(X, y)
+            codes = fitted.transform(X_test)
+            scores.append(dci_disentanglement_score(y_test, codes, random_state=0))
+        return np.mean(scores)
+
+    plain = mean_score()
+    for kind in ("xent", "l2", "embed"):
+        assert mean_score(supervised=kind, n_labeled=0.1) > plain + 0.1, kind
