@@ -7,6 +7,7 @@ from torch import nn
 from sklearn_disent.networks._broadcast import SpatialBroadcastDecoder
 from sklearn_disent.networks._burgess import BurgessDecoder, BurgessEncoder
 from sklearn_disent.networks._chen import ChenDecoder, ChenEncoder
+from sklearn_disent.networks._init import he_init_
 from sklearn_disent.networks._locatello import LocatelloDecoder, LocatelloEncoder
 from sklearn_disent.networks._mlp import MLPDecoder, MLPEncoder
 from sklearn_disent.networks._montero import (
@@ -53,6 +54,7 @@ def make_pair(
     n_components: int,
     *,
     n_outputs: int | None = None,
+    init: str = "torch",
     **kwargs: Any,
 ) -> tuple[nn.Module, nn.Module]:
     """Build an encoder and its decoder.
@@ -67,6 +69,9 @@ def make_pair(
         Number of latents.
     n_outputs : int or None, default=None
         Number of outputs of the encoder; None takes two per latent.
+    init : {"torch", "he"}, default="torch"
+        Initial weights: torch's own, or He's. torch's shrink activations from layer to layer, and
+        a VAE may then ignore its codes for many epochs before it starts to learn; He's do not.
     **kwargs : dict
         Passed to both networks, e.g. ``hidden_sizes`` of the MLP.
 
@@ -87,8 +92,12 @@ def make_pair(
             f"architecture must be 'auto' or one of {architecture_names()}, got "
             f"{architecture!r}. Pass your own modules as encoder= and decoder=."
         )
-    encoder, decoder = _PAIRS[architecture]
-    return (
-        encoder(input_shape, n_outputs or 2 * n_components, **kwargs),
-        decoder(n_components, input_shape, **kwargs),
-    )
+    if init not in ("torch", "he"):
+        raise ValueError(f"init must be 'torch' or 'he', got {init!r}.")
+    make_encoder, make_decoder = _PAIRS[architecture]
+    encoder = make_encoder(input_shape, n_outputs or 2 * n_components, **kwargs)
+    decoder = make_decoder(n_components, input_shape, **kwargs)
+    if init == "he":
+        he_init_(encoder)
+        he_init_(decoder)
+    return encoder, decoder
