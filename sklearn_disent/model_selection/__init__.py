@@ -1,4 +1,4 @@
-"""Choosing rows and models: dependent factors, splitters."""
+"""Choosing rows and models: dependent factors, splitters, resumable sweeps, ranking."""
 
 from ._dependence import (
     dependence_weights,
@@ -7,6 +7,8 @@ from ._dependence import (
     sample_dependent,
 )
 from ._split import DependentShuffleSplit
+from ._sweep import SweepMemory
+from ._udr import udr_ranking
 
 __all__ = [
     "dependence_weights",
@@ -14,4 +16,6 @@ __all__ = [
     "load_dependence_setting",
     "get_dependence_setting_names",
     "DependentShuffleSplit",
+    "SweepMemory",
+    "udr_ranking",
 ]

@@ -1,0 +1,152 @@
+"""A cache of fits for sweeps that are killed and run again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral
+from os import PathLike, fspath
+from typing import Any
+
+import joblib
+from joblib.disk import memstr_to_bytes
+from sklearn.utils._param_validation import Interval, validate_params
+
+
+class SweepMemory(joblib.Memory):
+    """Cache of fitted models on disk, bounded in size, that notices damage.
+
+    As `memory` of a :class:`~sklearn.pipeline.Pipeline` in which a "passthrough" follows the
+    model, it makes a search resumable: killed and run again, the search repeats only the fits
+    that had not ended, and its scores are the same to the last bit.
+
+    Parameters
+    ----------
+    location : str or path-like
+        Folder of the cache. Several processes and machines may share it.
+
+    bytes_limit : int, str or None, default=None
+        Size that the folder is brought back to after every fit, as a number of bytes or as
+        "500K", "200M", "10G". The models not used for the longest time go first; a sweep that
+        needs them again fits them again. None sets no limit.
+
+    compress : int, default=1
+        Level of zlib from 0 to 9. With 1 or more every entry has a checksum, so that a damaged
+        one is noticed; with 0 only a truncated one is.
+
+    verbose : int, default=0
+        Level of joblib's messages.
+
+    See Also
+    --------
+    udr_ranking : Ranks the models of a finished search, without another fit if they are cached.
+
+    Notes
+    -----
+    An entry that cannot be read is computed again, with a warning (plain :class:`joblib.Memory`
+    writes to the log instead).
+
+    The key of an entry is the parameters of the model and the rows of X and y it is trained on,
+    but not the code: use another folder after an upgrade of torch or of this package. A
+    `random_state` of None gives every run the same cached fit; use integers.
+
+    An entry holds the model, the state of its optimiser, and the codes of its training rows, about
+    ``12 * n_parameters + 4 * n_rows * n_components`` bytes before compression. While several
+    workers write at once, the folder may exceed the limit by one entry of each.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.decomposition import PCA
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.pipeline import Pipeline
+    >>> from sklearn_disent.datasets import make_dependent_factors
+    >>> from sklearn_disent.metrics import get_scorer
+    >>> from sklearn_disent.model_selection import SweepMemory
+    >>> X, y = make_dependent_factors(200, random_state=0, return_X_y=True)
+    >>> with TemporaryDirectory() as folder:
+    ...     memory = SweepMemory(folder, bytes_limit="10M")
+    ...     model = Pipeline([("pca", PCA()), ("end", "passthrough")], memory=memory)
+    ...     grid = {"pca__whiten": [False, True]}
+    ...     search = GridSearchCV(model, grid, scoring=get_scorer("mig"), cv=2).fit(X, y)
+    ...     again = search.fit(X, y)  # reads every fit from the folder
+    """
+
+    @validate_params(
+        {
+            "location": [str, PathLike],
+            "bytes_limit": [Interval(Integral, 1, None, closed="left"), str, None],
+            "compress": [Interval(Integral, 0, 9, closed="both")],
+            "verbose": ["verbose"],
+        },
+        prefer_skip_nested_validation=True,
+    )
+    def __init__(
+        self,
+        location: str | PathLike[str],
+        *,
+        bytes_limit: int | str | None = None,
+        compress: int = 1,
+        verbose: int = 0,
+    ) -> None:
+        # joblib uses two different folders for a string and for a path.
+        super().__init__(fspath(location), compress=int(compress), verbose=int(verbose))
+        self.bytes_limit = bytes_limit
+        self._n_bytes = _n_bytes(bytes_limit)
+
+    def cache(self, func: Callable | None = None, **options: Any) -> Callable:
+        """Return a function that reads its result from the cache if it is there.
+
+        Parameters
+        ----------
+        func : callable
+            The function, in Pipelines the one that fits a step.
+
+        **options : dict
+            As for :meth:`joblib.Memory.cache`.
+
+        Returns
+        -------
+        cached : callable
+        """
+        cached = super().cache(func, **options)
+        return cached if func is None else _BoundedFunc(cached, self)
+
+
+def _n_bytes(limit: int | str | None) -> int | None:
+    try:
+        size = memstr_to_bytes(limit) if isinstance(limit, str) else limit
+    except (ValueError, LookupError):
+        size = 0
+    if size is not None and size < 1:
+        raise ValueError(
+            f"bytes_limit must be a positive number, or one with the unit K, M or G, such as "
+            f"'10G', got {limit!r}."
+        )
+    return size
+
+
+class _BoundedFunc:
+    """A function cached by joblib; after each call the cache is brought back to its limit."""
+
+    def __init__(self, cached: Any, memory: SweepMemory) -> None:
+        self.cached = cached
+        self.memory = memory
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # Asked first, since joblib itself would only log that an entry is damaged.
+        if self.cached.check_call_in_cache(*args, **kwargs):
+            entry = self.cached.call_and_shelve(*args, **kwargs)
+            try:
+                return entry.get()
+            except Exception as error:  # whatever a damaged pickle may raise
+                warnings.warn(
+                    f"A cached fit cannot be read ({type(error).__name__}: {error}) and is "
+                    f"computed again. If this recurs, check the disk of {self.memory.location}.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                entry.clear()
+        result = self.cached(*args, **kwargs)
+        self.memory.reduce_size(bytes_limit=self.memory._n_bytes)
+        return result
