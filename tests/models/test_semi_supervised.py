@@ -158,6 +158,7 @@ def test_labels_change_the_codes_and_what_is_learnt(images, model, kind):
 
 
 @every_kind()
+@pytest.mark.filterwarnings("ignore::sklearn_disent.exceptions.TrainingWarning")
 def test_terms_fall_in_training(images, small, kind):
     X, y = images
     model = small(supervised=kind, gamma_sup=30.0, max_epochs=25).fit(X, y)
