@@ -184,9 +184,9 @@ def manifold_topology_score(
     Notes
     -----
     Distances are in shares of max_holes - 1, which keeps 1 - M within 0 and 1: only scores of the
-    same `max_holes`, `gamma` and `n_landmarks` compare. A latent of the same topology at all
-    values as all others is invisible to this score, whatever it means: the score is 0, not low
-    for bad models alone.
+    same `max_holes`, `gamma` and `n_landmarks` compare. Topology is all that counts: if all
+    latents leave the same behind, the score is 0 however well they are disentangled, and a
+    rotation of latents of one topology into each other goes unnoticed.
 
     Departures from the paper and from its public code, where they differ: gamma = 1/8 and 32
     landmarks instead of 1/128 and 64 (100 in code); barycentres and distances are exact, not
