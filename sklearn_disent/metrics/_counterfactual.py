@@ -174,8 +174,9 @@ class CounterfactualGenerativenessScorer:
         Observations to fit classifiers on.
     y : array-like of shape (n_samples, n_factors)
         Their factors, as classes.
-    classifier : classifier or None, default=None
-        Of which each factor gets a copy; None takes a small convolutional network.
+    classifier : classifier, list of fitted classifiers or None, default=None
+        Of which each factor gets a copy; None takes a small convolutional network. A list, such
+        as `classifiers` of another scorer, is used as it is.
     rho, baseline, reading, q
         As in :func:`counterfactual_generativeness_score`.
     random_state : int, RandomState instance or None, default=None
@@ -213,7 +214,7 @@ class CounterfactualGenerativenessScorer:
     @validate_params(
         {
             **{name: _OPTIONS[name] for name in ("rho", "baseline", "reading", "q")},
-            "classifier": [HasMethods(["fit", "predict_proba"]), None],
+            "classifier": [HasMethods(["fit", "predict_proba"]), list, tuple, None],
             "random_state": FACTORS_CODES["random_state"],
         },
         prefer_skip_nested_validation=True,
@@ -222,7 +223,7 @@ class CounterfactualGenerativenessScorer:
         self,
         X: ArrayLike,
         y: ArrayLike,
-        classifier: BaseEstimator | None = None,
+        classifier: BaseEstimator | Sequence[BaseEstimator] | None = None,
         *,
         rho: int = 1,
         baseline: str = "farthest",
@@ -232,8 +233,11 @@ class CounterfactualGenerativenessScorer:
     ) -> None:
         self.options = {"rho": rho, "baseline": baseline, "q": q}
         self.reading = reading
-        shape = _image_shape(X, None)
-        self.classifiers = _fit_judges(X, y, classifier, shape, random_state)
+        if isinstance(classifier, (list, tuple)):
+            self.classifiers = list(classifier)
+        else:
+            shape = _image_shape(X, None)
+            self.classifiers = _fit_judges(X, y, classifier, shape, random_state)
 
     def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
         """Score a fitted estimator.

@@ -343,6 +343,10 @@ def test_scorer_drives_grid_search_with_its_own_classifiers(rows):
     assert [id(classifier) for classifier in scorer.classifiers] == fitted
     assert pickle.loads(pickle.dumps(scorer))(search, X[:300], y[:300]) == 1.0
     assert "rho=1" in repr(scorer)
+    both = CounterfactualGenerativenessScorer(X, y, scorer.classifiers, rho=2)
+    assert both.classifiers == scorer.classifiers
+    # Latents of a factor that are all latents generate it as well.
+    assert both(search, X[:300], y[:300]) == 1.0
 
 
 def test_scorer_is_the_same_at_any_n_jobs(rows):
