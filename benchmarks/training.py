@@ -1,10 +1,12 @@
-"""Training speed of BetaVAE against a bare torch loop, and the memory that fit needs.
+"""Training speed of BetaVAE against a bare torch loop, of all models, and the memory of fit.
 
 The bare loop trains the same module on the same float data, contiguous in memory, with torch's
 default Adam. Both run in turn, several times; the ratio of the best times is printed, and the
-largest difference between their losses shows that they do the same work.
+largest difference between their losses shows that they do the same work. Where pythae is
+installed (the benchmark extra), its trainer runs the same networks in the same turns.
 
     python benchmarks/training.py            # speed, batch 64 and 256
+    python benchmarks/training.py --models   # images/s of all models, cost relative to BetaVAE
     python benchmarks/training.py --memory   # peak memory of fit on 100,000 images
 """
 
@@ -12,11 +14,13 @@ import argparse
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
 import torch
 
+from sklearn_disent import models
 from sklearn_disent.datasets import make_dsprites
 from sklearn_disent.models import BetaVAE
 from sklearn_disent.models._terms import bernoulli_nll, gaussian_kl
@@ -45,6 +49,53 @@ class _SameNoise(BetaVAE):
         return next(self._noises)
 
 
+def peer_trainer(encoder, decoder, X, batch_size):
+    """pythae's trainer of its own BetaVAE with these networks, or None where it is missing."""
+    try:
+        from pythae.data.datasets import BaseDataset
+        from pythae.models import BetaVAE as PeerVAE
+        from pythae.models import BetaVAEConfig
+        from pythae.models.base.base_utils import ModelOutput
+        from pythae.models.nn import BaseDecoder, BaseEncoder
+        from pythae.trainers import BaseTrainer, BaseTrainerConfig
+    except ImportError:
+        return None
+
+    class Encoder(BaseEncoder):
+        def __init__(self):
+            super().__init__()
+            self.network = encoder
+
+        def forward(self, x):
+            mean, log_var = self.network(x).chunk(2, dim=1)
+            return ModelOutput(embedding=mean, log_covariance=log_var)
+
+    class Decoder(BaseDecoder):
+        def __init__(self):
+            super().__init__()
+            self.network = decoder
+
+        def forward(self, z):
+            return ModelOutput(reconstruction=torch.sigmoid(self.network(z)))
+
+    config = BetaVAEConfig(
+        input_dim=tuple(X.shape[1:]), latent_dim=10, beta=4.0, reconstruction_loss="bce"
+    )
+    trainer = BaseTrainer(
+        PeerVAE(config, Encoder(), Decoder()),
+        BaseDataset(X, torch.ones(len(X))),
+        training_config=BaseTrainerConfig(
+            output_dir=tempfile.mkdtemp(),
+            per_device_train_batch_size=batch_size,
+            learning_rate=1e-3,
+            optimizer_cls="Adam",
+            no_cuda=True,
+        ),
+    )
+    trainer.prepare_training()
+    return trainer
+
+
 def speed(batch_size: int, n_steps: int, n_repeats: int) -> None:
     X = make_dsprites(batch_size * n_steps, random_state=0).images
     generator = torch.Generator().manual_seed(0)
@@ -65,6 +116,13 @@ def speed(batch_size: int, n_steps: int, n_repeats: int) -> None:
         bare = bare_loop(module, X_float, noises, batch_size, beta=4.0)
         times["bare"].append(time.perf_counter() - start)
 
+        parts = (_fresh(part) for part in (vae.module_.encoder, vae.module_.decoder))
+        trainer = peer_trainer(*parts, X_float, batch_size)
+        if trainer is not None:
+            start = time.perf_counter()
+            trainer.train_step(1)
+            times.setdefault("pythae", []).append(time.perf_counter() - start)
+
         ours = _SameNoise(
             batch_size=batch_size, max_epochs=1, random_state=0, iterator_train__shuffle=False
         )
@@ -80,6 +138,11 @@ def speed(batch_size: int, n_steps: int, n_repeats: int) -> None:
         f"BetaVAE {n / best['BetaVAE']:6.0f} images/s, "
         f"ratio {best['bare'] / best['BetaVAE']:.2f}, relative loss gap {gap:.1e}"
     )
+    if "pythae" in best:
+        print(
+            f"batch {batch_size}: pythae {n / best['pythae']:4.0f} images/s, "
+            f"BetaVAE is {best['pythae'] / best['BetaVAE']:.2f} times as fast"
+        )
 
 
 def _fresh(part):
@@ -89,13 +152,57 @@ def _fresh(part):
     return copy.deepcopy(part).to(memory_format=torch.contiguous_format)
 
 
+MODELS = {
+    "BetaVAE": BetaVAE(),
+    "VAE": models.VAE(),
+    "VAE, parts of KL logged": models.VAE(log_decomposition=True),
+    "AnnealedVAE": models.AnnealedVAE(),
+    "BetaTCVAE mss": models.BetaTCVAE(),
+    "BetaTCVAE mws": models.BetaTCVAE(estimator="mws"),
+    "BetaTCVAE flow": models.BetaTCVAE(prior="factorised_flow"),
+    "FactorVAE": models.FactorVAE(),
+    "DIPVAE i": models.DIPVAE(kind="i"),
+    "DIPVAE ii": models.DIPVAE(kind="ii"),
+    "InfoVAE": models.InfoVAE(),
+    "HFSVAE": models.HFSVAE(),
+    "InfoGAN": models.InfoGAN(n_components=10),
+}
+
+
+def costs(batch_size: int, n_steps: int, n_repeats: int) -> None:
+    """Images/s of every model and its cost relative to BetaVAE, all in turn.
+
+    Times are those of the process, not of the clock, and of an epoch after the first; each is
+    divided by BetaVAE's of the same turn, and the median of the ratios is printed, which other
+    work on the machine disturbs least.
+    """
+    X = make_dsprites(batch_size * n_steps, random_state=0).images
+    fitted = {
+        name: model.set_params(
+            batch_size=batch_size, max_epochs=1, random_state=0, warm_start=True
+        ).fit(X[: 2 * batch_size])
+        for name, model in MODELS.items()
+    }
+    times: dict[str, list[float]] = {name: [] for name in fitted}
+    for _ in range(n_repeats):
+        for name, model in fitted.items():
+            start = time.process_time()
+            model.fit(X)
+            times[name].append(time.process_time() - start)
+    base = np.array(times["BetaVAE"])
+    for name, values in times.items():
+        ratio = np.median(np.array(values) / base)
+        print(f"batch {batch_size}: {name:24} {len(X) / min(values):6.0f} images/s, {ratio:.2f}")
+
+
 def memory() -> None:
     """Peak memory with and without the fit, each in a process of its own."""
     code = (
         "import resource, sys\n"
         "import numpy as np\n"
         "from sklearn_disent.models import BetaVAE\n"
-        "BetaVAE(max_epochs=1, random_state=0).fit(np.eye(64, dtype=np.uint8)[None].repeat(128, 0))\n"
+        "tiny = np.eye(64, dtype=np.uint8)[None].repeat(128, 0)\n"
+        "BetaVAE(max_epochs=1, random_state=0).fit(tiny)\n"
         "X = np.random.default_rng(0).integers(0, 2, (100_000, 64, 64), dtype=np.uint8)\n"
         "if sys.argv[1] == 'fit':\n"
         "    BetaVAE(max_epochs=1, batch_size=256, random_state=0).fit(X)\n"
@@ -116,6 +223,7 @@ def memory() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memory", action="store_true", help="measure memory instead of speed")
+    parser.add_argument("--models", action="store_true", help="all models, relative to BetaVAE")
     parser.add_argument("--threads", type=int, default=1, help="torch threads")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=4)
@@ -123,6 +231,9 @@ if __name__ == "__main__":
     torch.set_num_threads(options.threads)
     if options.memory:
         memory()
+    elif options.models:
+        for batch_size, share in ((64, 1), (256, 4)):
+            costs(batch_size, options.steps // share, options.repeats)
     else:
         for batch_size, share in ((64, 1), (256, 4)):
             speed(batch_size, options.steps // share, options.repeats)
