@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import torch
@@ -32,12 +33,14 @@ class FitLog(Callback):
         path = os.environ.get("SWEEP_LOG")
         if path is None:
             return
+        # Found again by its token: of two fits that begin at once, one is the first.
+        line = f"{os.getpid()} {uuid4().hex}"
         with open(path, "a") as log:
-            log.write(f"{os.getpid()}\n")
-        n_begun = len(begun(path))
-        if n_begun > float(os.environ.get("SWEEP_HANG_AFTER", "inf")):
+            log.write(line + "\n")
+        number = Path(path).read_text().split("\n").index(line) + 1
+        if number > float(os.environ.get("SWEEP_HANG_AFTER", "inf")):
             time.sleep(600)
-        if n_begun >= float(os.environ.get("SWEEP_KILL_AT", "inf")):
+        if number >= float(os.environ.get("SWEEP_KILL_AT", "inf")):
             self.kill_once(Path(path).with_suffix(".killed"))
 
     def kill_once(self, marker):
@@ -50,7 +53,8 @@ class FitLog(Callback):
 
 def begun(path):
     """Process ids of the fits that have begun."""
-    return [int(line) for line in Path(path).read_text().split()] if Path(path).exists() else []
+    lines = Path(path).read_text().splitlines() if Path(path).exists() else []
+    return [int(line.split()[0]) for line in lines]
 
 
 def blocks(n_samples=240):
