@@ -78,8 +78,16 @@ def run_block(code, number, page, namespace):
 def cluster(monkeypatch):
     """What readers have and a test has not: a scheduler at node1, and SLURM."""
     distributed = pytest.importorskip("distributed")
+    # A loop that outlives the cluster: one that stops with it may cancel a worker of this process
+    # while it is still closing, and then waits for it in vain (3 of 10 times).
+    runner = distributed.utils.LoopRunner()
+    runner.start()
     local = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+        n_workers=1,
+        threads_per_worker=2,
+        processes=False,
+        dashboard_address=":0",
+        loop=runner.loop,
     )
     slurm = types.ModuleType("dask_jobqueue")
     slurm.SLURMCluster = lambda queue, cores, processes, memory, walltime: local
