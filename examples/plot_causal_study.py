@@ -18,9 +18,10 @@ This script has the shape of their tables: models by scores, on a drawn stand-in
 of 10 % of the images; "BB" weighs the error within the bounding box. ``cross_validate`` does the
 work, boxes travel as metadata. A table is printed, a figure saved.
 
-By default images, networks, training and the list of models are small, and the whole takes less
-than a minute on two cores: enough to see what labels do, not enough to rank models. With
-``--full`` it has the paper's list of models and training, and takes many hours.
+By default images, networks, training and the list of models are small, and the whole takes 80 s of
+processor time, hence less than a minute on two free cores: enough to see the shape of the tables,
+not enough to rank models. With ``--full`` it has the paper's list of models and training, and
+takes many hours.
 """
 
 import argparse

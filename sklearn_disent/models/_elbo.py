@@ -178,7 +178,8 @@ class BetaVAE(SemiSupervisedVAE):
     All but "cov" are means over the rows, summed over factors, so that ``gamma_sup`` means the
     same at any batch size and share of labels. Published code sums "xent" and "l2" over a batch of
     64 labelled rows: its weight of 4 is 256 here. "xent" and "embed" take classes 0, 1, ...; the
-    others any numbers.
+    others any numbers. "cov" keeps latents away from factors that are not theirs, but draws none
+    to its own: where factors are dependent it may do more harm than good.
 
     References
     ----------
