@@ -13,7 +13,7 @@ reconstructions have the right place and size and are blurred.
 What was left out for time (it takes two to three minutes on two cores): rotations, every second
 position, the upper and the lower quarter of y, half of the resolution. That leaves 2,304 images
 of 32 x 32 pixels with the factors shape, scale, x and y. x reaches twice as far as y, which tells
-the two directions apart; where both reach equally far, a model needs far more steps to find them.
+the two directions apart; where both reached equally far, models trained as briefly mixed them.
 The whole set has 737,280 images of 64 x 64; papers train hundreds of times longer, and compare
 many seeds (here: ``{"random_state": range(5)}`` in the grid). Grid, latents and epochs were chosen
 so that a few minutes show something, by trials on these same images, and results differ widely
