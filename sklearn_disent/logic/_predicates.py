@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -30,7 +31,7 @@ class Guarantee(NamedTuple):
     true_implies_zero: bool
 
 
-class Predicate:
+class Predicate(ABC):
     """Predicate over finite tables; compose with ``&``, ``|``, ``>>`` (if ... then) and ``~``.
 
     Python binds these operators closer than ``==``, so put equations in parentheses.
@@ -124,14 +125,14 @@ class Predicate:
         """
         return self._guarantee(semantics or Semantics())
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def _truth(self, axes: tuple[Variable, ...]) -> Array: ...
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array: ...
 
-    def _guarantee(self, semantics: Semantics) -> Guarantee:
-        raise NotImplementedError
+    @abstractmethod
+    def _guarantee(self, semantics: Semantics) -> Guarantee: ...
 
 
 def _variables(over: Variable | Sequence[Variable]) -> tuple[Variable, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -127,7 +128,7 @@ class FiniteSet:
         return np.array(flat, dtype=np.intp).reshape(lead)
 
 
-class Term:
+class Term(ABC):
     """Something with a value: a variable, a component, a function's value, a constant."""
 
     __array_ufunc__ = None  # so that `array == term` asks the term
@@ -146,9 +147,9 @@ class Term:
 
     __hash__ = object.__hash__
 
+    @abstractmethod
     def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
         """Values on an axis per variable (of length 1 where they do not vary), then their own."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -248,7 +248,7 @@ class BaseVAE(BaseNet):
         -------
         mean, log_variance : ndarray of shape (n, n_components)
         """
-        mean, log_var = self._map_batches(X, self.module_.encode if self.initialized_ else None)
+        mean, log_var = self._map_batches(X, lambda batch: self.module_.encode(batch))
         return mean, log_var
 
     def inverse_transform(self, X: Any) -> np.ndarray:

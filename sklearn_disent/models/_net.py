@@ -551,8 +551,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         -------
         codes : ndarray of shape (n, n_components), float32
         """
-        (codes,) = self._map_batches(X, lambda batch: (self._encode(batch),))
-        return codes
+        return self._codes(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The same as :meth:`transform`, so that ``make_scorer(metric)`` works as it is.
@@ -566,6 +565,10 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         -------
         codes : ndarray of shape (n, n_components), float32
         """
+        return self._codes(X)
+
+    def _codes(self, X: Any) -> np.ndarray:
+        """Codes as an array, whatever ``set_output`` asks of ``transform``."""
         (codes,) = self._map_batches(X, lambda batch: (self._encode(batch),))
         return codes
 

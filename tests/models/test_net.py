@@ -259,11 +259,12 @@ def test_own_networks_as_classes_and_as_instances(images, small):
     ).fit(X)
     assert classes.module_.encoder.layers[1].out_features == 7
     encoder = nn.Sequential(nn.Flatten(), nn.Linear(64, 4))
+    before = encoder[1].weight.detach().clone()
     instances = small(encoder=encoder).fit(X)
-    assert instances.module_.encoder is not encoder
-    before = nn.Sequential(nn.Flatten(), nn.Linear(64, 4))
-    before.load_state_dict(encoder.state_dict())
-    assert not torch.equal(instances.module_.encoder[1].weight, encoder[1].weight)
+    assert torch.equal(encoder[1].weight, before)  # the user's own module is not trained
+    assert not torch.equal(instances.module_.encoder[1].weight, before)
+    untrained = small(encoder=encoder, max_epochs=0).fit(X)
+    assert torch.equal(untrained.module_.encoder[1].weight, before)  # but training starts from it
 
 
 def test_own_networks_of_wrong_shape_are_refused(images, small):
