@@ -37,6 +37,7 @@ from sklearn_disent.models._data import (
     match_layout,
     uint8_scale,
 )
+from sklearn_disent.models._memory import freed_memory_kept
 
 # torch's default initialisers only know the global generator, so one fit at a time may use it.
 _WEIGHT_INIT_LOCK = threading.Lock()
@@ -323,7 +324,8 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         dataset = RowDataset(rows, X, y, extras)
         self.notify("on_train_begin", X=X, y=y)
         try:
-            self.fit_loop(dataset)
+            with freed_memory_kept():
+                self.fit_loop(dataset)
         except StopTraining:
             pass
         finally:

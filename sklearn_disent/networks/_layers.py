@@ -70,7 +70,7 @@ class ConvEncoder(Family, nn.Module):
         channels = self.channels(input_shape)
         layers: list[nn.Module] = []
         for n_in, n_out in itertools.pairwise(channels):
-            layers += [nn.Conv2d(n_in, n_out, 4, stride=2, padding=1), nn.ReLU()]
+            layers += [nn.Conv2d(n_in, n_out, 4, stride=2, padding=1), nn.ReLU(inplace=True)]
         self.layers = nn.Sequential(
             *layers,
             nn.Flatten(),
@@ -91,7 +91,10 @@ class ConvDecoder(Family, nn.Module):
         channels = self.channels(input_shape)[::-1]
         layers: list[nn.Module] = []
         for n_in, n_out in itertools.pairwise(channels):
-            layers += [nn.ConvTranspose2d(n_in, n_out, 4, stride=2, padding=1), nn.ReLU()]
+            layers += [
+                nn.ConvTranspose2d(n_in, n_out, 4, stride=2, padding=1),
+                nn.ReLU(inplace=True),
+            ]
         self.layers = nn.Sequential(
             *dense([n_components, *self.hidden_sizes[::-1], channels[0] * self.grid**2]),
             nn.ReLU(),

@@ -1,0 +1,113 @@
+"""Freed memory is kept while a net trains, and given back afterwards."""
+
+import subprocess
+import sys
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+
+from sklearn_disent.models import BetaVAE, _memory
+
+IS_GLIBC = _memory._glibc() is not None
+
+
+class Recorder:
+    """A C library that notes what it is asked for."""
+
+    def __init__(self):
+        self.calls = []
+
+    def mallopt(self, name, value):
+        self.calls.append((name, value))
+        return 1
+
+    def malloc_trim(self, pad):
+        self.calls.append("trim")
+
+
+@pytest.fixture
+def library(monkeypatch):
+    recorder = Recorder()
+    monkeypatch.setattr(_memory, "_glibc", lambda: recorder)
+    return recorder
+
+
+def test_memory_is_given_back_by_the_outermost_only(library):
+    with _memory.freed_memory_kept():
+        held = list(library.calls)
+        with _memory.freed_memory_kept():
+            pass
+        assert library.calls == held
+    assert library.calls[-1] == "trim"
+    assert library.calls.count("trim") == 1
+
+
+def test_memory_is_given_back_after_an_error(library):
+    with pytest.raises(RuntimeError, match="stop"), _memory.freed_memory_kept():
+        raise RuntimeError("stop")
+    assert library.calls[-1] == "trim"
+    assert _memory._n_inside == 0
+
+
+def test_memory_is_kept_until_the_last_thread_leaves(library):
+    inside, leave = Event(), Event()
+
+    def other():
+        with _memory.freed_memory_kept():
+            inside.set()
+            leave.wait(10)
+
+    thread = Thread(target=other)
+    with _memory.freed_memory_kept():
+        thread.start()
+        assert inside.wait(10)
+    assert "trim" not in library.calls
+    leave.set()
+    thread.join(10)
+    assert library.calls[-1] == "trim"
+
+
+def test_fit_keeps_memory_and_gives_it_back(library):
+    X = np.random.default_rng(0).random((20, 6)).astype(np.float32)
+    BetaVAE(2, max_epochs=1, module__hidden_sizes=(4,), random_state=0).fit(X)
+    assert library.calls[-1] == "trim"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("MALLOC_TRIM_THRESHOLD_", "1000"), ("GLIBC_TUNABLES", "glibc.malloc.mmap_max=3")],
+)
+def test_own_settings_of_the_allocator_are_left_alone(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    assert _memory._glibc() is None
+
+
+@pytest.mark.skipif(not IS_GLIBC, reason="needs glibc's allocator with its default settings")
+def test_pages_are_not_faulted_in_again():
+    # 16 arrays of 4 MB, freed and allocated 20 times: 16,384 pages once, not 20 times, and 64 MB
+    # that are gone at the end.
+    code = (
+        "import resource\n"
+        "import numpy as np\n"
+        "from sklearn_disent.models._memory import freed_memory_kept\n"
+        "def step():\n"
+        "    return len([np.ones(2**19) for _ in range(16)])\n"
+        "def faults():\n"
+        "    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "    for _ in range(20):\n"
+        "        step()\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before\n"
+        "def held():\n"
+        "    return int(open('/proc/self/statm').read().split()[1]) * resource.getpagesize()\n"
+        "plain = faults()\n"
+        "before = held()\n"
+        "with freed_memory_kept():\n"
+        "    step()\n"
+        "    print(plain, faults(), held() - before)\n"
+        "print(held() - before)\n"
+    )
+    output = subprocess.check_output([sys.executable, "-c", code], text=True)
+    plain, kept, within, after = map(int, output.split())
+    assert kept < 0.05 * plain
+    assert within > 32 * 2**20 > 4 * after
