@@ -34,8 +34,9 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    # An example whose name says slow is shown, not run.
-    "filename_pattern": r"[\\/]plot_(?!.*slow)",
+    # Studies take minutes: they are shown, not run. What they share is not an example.
+    "filename_pattern": r"[\\/]plot_",
+    "ignore_pattern": r"[\\/]_",
     "doc_module": ("sklearn_disent",),
     "reference_url": {"sklearn_disent": None},
     "backreferences_dir": "gallery/backreferences",

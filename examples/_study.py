@@ -1,0 +1,93 @@
+"""What the studies share: options, tables that grow row by row, figures and a text.
+
+A study writes into ``results/<name>`` (``results/<name>_full`` with ``--full``): tidy tables,
+figures, ``summary.txt`` and the cached fits. Run again, it skips every row that is there.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+
+class Study:
+    """Folder and settings of one study.
+
+    Parameters
+    ----------
+    name : str
+        Name of the folder.
+    doc : str
+        The script's docstring; its first line is the help text.
+    small, full : dict
+        Settings of a run of minutes, and of the paper's size. Results of other settings in the
+        same folder are refused: rows of two experiments would mix.
+    """
+
+    def __init__(self, name: str, doc: str, small: dict[str, Any], full: dict[str, Any]) -> None:
+        title = doc.strip().splitlines()[0]
+        parser = argparse.ArgumentParser(description=title)
+        parser.add_argument("--full", action="store_true", help="the size of the paper: days")
+        parser.add_argument("--out", type=Path, default=Path("results"), help="folder for results")
+        parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
+        options = parser.parse_args()
+        self.n_jobs = options.jobs
+        self.settings = full if options.full else small
+        self.folder = options.out / (f"{name}_full" if options.full else name)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._check_settings()
+
+    def _check_settings(self) -> None:
+        path = self.folder / "settings.json"
+        wanted = json.loads(json.dumps(self.settings, default=list))
+        if path.exists() and json.loads(path.read_text()) != wanted:
+            raise SystemExit(
+                f"{self.folder} holds results of other settings (see {path}). Remove the folder, "
+                "or name another one with --out."
+            )
+        _write(path, json.dumps(wanted, indent=1))
+
+    def __getitem__(self, name: str) -> Any:
+        return self.settings[name]
+
+    def rows(
+        self,
+        table: str,
+        cells: Iterable[dict[str, Any]],
+        measure: Callable[..., Iterable[dict[str, Any]]],
+    ) -> pd.DataFrame:
+        """Rows of a table: those of every cell that is not there yet are measured and appended.
+
+        ``measure(**cell)`` returns dictionaries, one per row; the cell's own entries are added.
+        """
+        path = self.folder / f"{table}.csv"
+        frame = pd.read_csv(path) if path.exists() else pd.DataFrame()
+        for cell in cells:
+            if len(frame) and (frame[list(cell)] == pd.Series(cell)).all(axis=1).any():
+                continue
+            new = pd.DataFrame([{**cell, **row} for row in measure(**cell)])
+            frame = pd.concat([frame, new], ignore_index=True)
+            _write(path, frame.to_csv(index=False))
+        return frame
+
+    def figure(self, name: str, figure: Any) -> None:
+        """Save a figure and say where."""
+        path = self.folder / f"{name}.png"
+        figure.savefig(path, dpi=110)
+        print(f"figure: {path.resolve()}")
+
+    def text(self, lines: list[str]) -> None:
+        """Save the summary and print it."""
+        _write(self.folder / "summary.txt", "\n".join(lines) + "\n")
+        print("\n".join(lines))
+
+
+def _write(path: Path, text: str) -> None:
+    """All or nothing: a stop in the middle leaves the file as it was."""
+    half = path.with_suffix(path.suffix + ".part")
+    half.write_text(text)
+    os.replace(half, path)
