@@ -63,6 +63,7 @@ from sklearn_disent.models import BetaTCVAE, BetaVAE, FactorVAE, InfoGAN
 
 JOINTS = "ABCD"
 MIG = "posterior_mig"
+ONE_SPRITE = {"shape": [1], "scale": [5], "orientation": [0]}  # only x and y are left
 
 SMALL = {
     "factors": {
@@ -88,13 +89,6 @@ SMALL = {
     "discriminator": {"discriminator__hidden_sizes": [64, 64, 64], "discriminator_lr": 1e-3},
     "infogan": {"lr": 1e-3, "discriminator_lr": 5e-4, "instance_noise": 0.3},
     "coefficient": 0.5,
-    "joint_factors": {
-        "shape": [1],
-        "scale": [5],
-        "orientation": [0],
-        "posX": range(0, 32, 2),
-        "posY": range(8, 24, 2),
-    },
     "joint_draws": 512,
     "joint_betas": [2.0, 4.0],
     "elbo_draws": 2000,
@@ -116,7 +110,6 @@ FULL = {
     "discriminator": {},
     "infogan": {"architecture": "burgess"},
     "coefficient": 0.05,
-    "joint_factors": {"shape": [1], "scale": [5], "orientation": [0]},
     "joint_draws": 100_000,
     "joint_betas": [4.0, 6.0],
     "elbo_draws": 10_000,
@@ -126,8 +119,9 @@ FULL = {
 # Data.
 
 
-def load_data(factors, n_pixels):
+def load_data(study, for_joints=False):
     """Images, and the factors that vary; the shape is noise to the score, as in the paper."""
+    factors, n_pixels = study["factors"] | (ONE_SPRITE if for_joints else {}), study["n_pixels"]
     sprites = make_dsprites(factors=factors, image_size=max(32, n_pixels), random_state=0)
     images, step = sprites.images, max(32, n_pixels) // n_pixels
     if step > 1:
@@ -204,7 +198,7 @@ def run_search(study, grids, X, y, splits, scoring):
 def measure(study, part):
     """Rows of a part: a score of a model each."""
     on_joints = part.endswith("joints")
-    X, y, _ = load_data(study["joint_factors" if on_joints else "factors"], study["n_pixels"])
+    X, y, _ = load_data(study, on_joints)
     everything = np.arange(len(X))
     splits = [(everything, everything)]
     if on_joints:
@@ -492,14 +486,15 @@ def plot_distributions(study, table):
         label="MIG",
     ).plot(right)
     right.set_title(f"ablations of BetaTCVAE, beta = {beta:g}", fontsize=10)
-    _, y, names = load_data(study["joint_factors"], study["n_pixels"])
+    _, y, names = load_data(study, for_joints=True)
     scores = over_joints(table, "mig")
+    weights = {kind: dependence_weights(y, [(0, 1)], kind=kind) for kind in JOINTS}
+    darkest = max(values.max() for values in weights.values())
     axes = bottom.subplots(2, 4, sharey="row", height_ratios=[1, 1.6])
     for kind, (density, boxes) in zip(JOINTS, axes.T):
-        weights = dependence_weights(y, [(0, 1)], kind=kind)
-        frame = pd.DataFrame({"x": y[:, 0], "y": y[:, 1], "p": weights})
+        frame = pd.DataFrame({"x": y[:, 0], "y": y[:, 1], "p": weights[kind]})
         image = frame.pivot(index="y", columns="x", values="p")
-        density.imshow(image, cmap="Blues", vmin=0, aspect="auto", origin="lower")
+        density.imshow(image, cmap="Blues", vmin=0, vmax=darkest, aspect="auto", origin="lower")
         density.set(title=f"joint {kind}", xlabel=names[0], xticks=[], yticks=[])
         models = ("BetaVAE", "BetaTCVAE", "InfoGAN")
         pools = {model: scores[kind, model] for model in models}
@@ -540,7 +535,7 @@ def main():
     rows = study.rows("scores", cells, partial(measure, study))
     index = ["part", "model", "weight", "seed", "joint"]
     table = rows.pivot_table(index=index, columns="score", values="value", sort=False).reset_index()
-    X, y, names = load_data(study["factors"], study["n_pixels"])
+    X, y, names = load_data(study)
     study.figure("sweep", plot_sweep(table))
     study.figure("distributions", plot_distributions(study, table))
     study.figure("traversals", plot_traversals(study, table, X, y, names))
