@@ -1,0 +1,63 @@
+"""What the studies share: tables that grow, and are not measured twice."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "examples" / "_study.py"
+CELLS = [{"beta": beta, "seed": seed} for beta in (1.0, 4.0) for seed in (0, 1)]
+
+
+@pytest.fixture
+def make_study(monkeypatch, tmp_path):
+    spec = importlib.util.spec_from_file_location("_study", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    def make(*options, settings=None):
+        monkeypatch.setattr(sys, "argv", ["study.py", "--out", str(tmp_path), *options])
+        return module.Study("toy", "A toy.", small=settings or {"n": 3}, full={"n": 1000})
+
+    return make
+
+
+def test_study_measures_only_what_is_missing(make_study):
+    measured = []
+
+    def measure(beta, seed):
+        if len(measured) == 3:
+            raise KeyboardInterrupt
+        measured.append((beta, seed))
+        return [{"metric": name, "value": beta + seed} for name in ("mig", "sap")]
+
+    with pytest.raises(KeyboardInterrupt):
+        make_study().rows("scores", CELLS, measure)
+    measured.pop(0)  # makes room for one more
+    frame = make_study().rows("scores", CELLS, measure)
+    assert measured == [(1.0, 1), (4.0, 0), (4.0, 1)]
+    assert len(frame) == 8
+    assert frame.groupby(["beta", "seed"]).size().eq(2).all()
+    again = make_study().rows("scores", CELLS, lambda **cell: pytest.fail("measured again"))
+    pd.testing.assert_frame_equal(frame, again)
+
+
+def test_study_refuses_results_of_other_settings(make_study):
+    make_study()
+    with pytest.raises(SystemExit, match="other settings"):
+        make_study(settings={"n": 4})
+
+
+def test_study_keeps_full_runs_apart(make_study):
+    small, full = make_study(), make_study("--full")
+    assert (small["n"], full["n"]) == (3, 1000)
+    assert small.folder != full.folder
+
+
+def test_study_writes_its_summary(make_study, capsys):
+    study = make_study()
+    study.text(["MIG rises.", "It holds."])
+    assert (study.folder / "summary.txt").read_text() == "MIG rises.\nIt holds.\n"
+    assert capsys.readouterr().out == "MIG rises.\nIt holds.\n"
