@@ -128,7 +128,9 @@ def load_data(study, for_joints=False):
         images = images.reshape(-1, n_pixels, step, n_pixels, step).mean((2, 4))
     varied = np.ptp(sprites.target, axis=0) > 0
     kept = [i for i, name in enumerate(sprites.factor_names) if varied[i] and name != "shape"]
-    return images, sprites.target[:, kept], [sprites.factor_names[i] for i in kept]
+    # In the order in memory that rows of a split have: it is part of the key of a cached fit.
+    target = np.ascontiguousarray(sprites.target[:, kept])
+    return images, target, [sprites.factor_names[i] for i in kept]
 
 
 # %%
