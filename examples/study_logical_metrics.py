@@ -418,9 +418,10 @@ def describe_bound(scores):
         "",
         "Not in the paper: of a factor that codes explain linearly by a share R2, with values that",
         "are equally frequent, the projection deviates (Var.) by at most R2 (1 - R2) times the",
-        f"factor's variance, whatever the codes. Measured: {share[0.5]:.2f} of that bound in median,",
-        f"from {share[0.0]:.2f} to {share[1.0]:.2f}. The factor that the codes tell least, {factor}",
-        f"of {name} with R2 = {least:.2f}, has the modularity {score:.3f}.",
+        f"factor's variance, whatever the codes. Measured: {share[0.5]:.2f} of that bound in "
+        f"median, from {share[0.0]:.2f} to {share[1.0]:.2f}.",
+        f"The factor that the codes tell least, {factor} of {name} with R2 = {least:.2f}, "
+        f"has the modularity {score:.3f}.",
     ]
 
 
