@@ -16,13 +16,16 @@ experiments and checks their claims one by one.
   Metrics, accuracy and IRS are taken on the same rows.
 
 Run ``python study_dependent_factors.py``; it writes tables, figures and ``summary.txt`` into
-``results/dependent_factors``, takes about five minutes on two free cores, and skips what is done
-when run again. Small means: 24 models (four architectures, six losses) of 3,072 rendered images
-of 3D Shapes at 32 x 32 pixels, 480 steps each, six latents, forests of 20 trees. ``--full`` has
-the paper's size: the files of dSprites, 3D Shapes and MPI3D (downloaded, 30 GB of memory for the
-last), six architectures, 50 epochs, ten latents, forests of 100 trees. dSprites has too few
-factors for three pairs. Loss weights are those of the published code, in both sizes, apart from
-the schedule of AnnealedVAE and the discriminator's size, which are cut to the short training.
+``results/dependent_factors``, and skips what is done when run again. It takes minutes on two free
+cores; on two that were busy with other work it took 22, of which 15 of processor time, and 0.7 GB
+for each process. Small means: 24 models (four architectures, six losses) of 3,072 rendered images
+of 3D Shapes at 32 x 32 pixels, 480 steps each, six latents, forests of 20 trees.
+
+``--full`` has the paper's size: the files of dSprites, 3D Shapes and MPI3D (downloaded; the arrays
+of the last need 30 GB at ``--jobs 1``), six architectures, 50 epochs, ten latents, forests of 100
+trees, 100,000 drawn rows. dSprites has too few factors for three pairs. Loss weights are those of
+the published code, in both sizes, apart from the schedule of AnnealedVAE and the discriminator of
+FactorVAE, which are cut to the short training.
 """
 
 import time
@@ -67,7 +70,7 @@ SEEDED += ("dci_informativeness", "explicitness", "downstream_accuracy")
 PAIRED = {"sufficiency": "downstream_accuracy", "minimality": "irs"}
 DCI = ("dci_disentanglement", "dci_completeness")
 
-# What counts, fixed before the first run.
+# What counts, fixed before the first run. The checks in other_line were added after it.
 ONE = 0.99  # "reaches 1"
 STEP = 0.005  # a smaller change along delta is none
 FALL = 0.05  # a smaller fall along beta is none
@@ -236,6 +239,8 @@ def measure_models(study, dataset, setting):
         parallel_config("loky", n_jobs=study.n_jobs, inner_max_num_threads=1),
     ):
         warnings.simplefilter("ignore", DegenerateScoreWarning)
+        # Training keeps freed memory, and loky replaces workers that have grown: no harm done.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         results = search.fit(X, y).cv_results_
     return [
         {
@@ -400,9 +405,19 @@ def target_lines(table, ours, target):
     text += f"{change[ours]:+.2f}, the others {change.drop(ours).mean():+.2f} in the mean"
     text += f" ({change.drop(ours).min():+.2f} to {change.drop(ours).max():+.2f})."
     stable = verdict(abs(change[ours]) < change.drop(ours).abs().median(), text)
+    return [kept, best, stable, other_line(others, change.drop(ours), target)]
+
+
+def other_line(others, change, target):
+    """What the paper says of the other metrics, which differs between the two targets."""
+    if target == "accuracy":
+        share = (change < -SPAN).mean()
+        text = f"Most others lose more than {SPAN} by dependence: {share:.2f} of them do."
+        return verdict(share > 0.5, text)
     weak = (others < CORRELATED).mean()
-    text = f"  Other metrics below {CORRELATED}, share by setting: "
-    return [kept, best, stable, text + ", ".join(f"{k} {v:.2f}" for k, v in weak.items()) + "."]
+    text = f"Most others are below {CORRELATED}, share by setting: "
+    text += ", ".join(f"{level} {share:.2f}" for level, share in weak.items()) + "."
+    return verdict((weak > 0.5).all(), text)
 
 
 def model_lines(study, scores, correlations):
