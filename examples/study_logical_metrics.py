@@ -23,8 +23,9 @@ most informative representations for each factor". What it does not say was chos
   latents. Sizes of networks and lengths of training of the small run were chosen by the time they
   take, in trials on the same images; no weight was tuned. After a first run with 3,750 steps these
   were cut to 2,500 to save time, and "not decided" was made an answer besides yes and no. Two
-  answers had been different: no difference between methods was certain (9 of 20 tests with p < 0.05,
-  none at 5 % false discoveries), nor was DCI's agreement with modularity (mean tau 0.13 +- 0.15).
+  answers had been other ones: no difference between methods was certain (9 of 20 tests with
+  p < 0.05, none at 5 % false discoveries), nor was DCI's agreement with modularity (mean tau 0.13,
+  standard error 0.15).
 - Modularity and contraction are those of the linear projection: every factor, scaled to [0, 1],
   regressed on all codes. Contraction of the codes themselves is near 1 and far from the numbers in
   the paper, those of the projection are near them. Errors of the inverse and all earlier metrics
@@ -164,10 +165,11 @@ TIMED = {
 def score_codes(estimator, X, y, names, rounds):
     """All scores of one model; those of a factor are named ``metric/factor``."""
     codes = estimator.transform(X)
-    scores = {name: metric(y, codes) for name, metric in {**PROPOSED, **EARLIER}.items()}
-    scores |= dict(zip(DCI, dci(y, codes, rounds)))
-    by_factor = {name: metric(y, codes, average=None) for name, metric in MODULARITY.items()}
-    variance, kept = (part.var(axis=0) for part in project(y, codes))
+    with threadpool_limits(1):  # sums in the same order at any --jobs
+        scores = {name: metric(y, codes) for name, metric in {**PROPOSED, **EARLIER}.items()}
+        scores |= dict(zip(DCI, dci(y, codes, rounds)))
+        by_factor = {name: metric(y, codes, average=None) for name, metric in MODULARITY.items()}
+        variance, kept = (part.var(axis=0) for part in project(y, codes))
     by_factor |= {"R2": kept / variance, "bound": np.exp(-kept * (1 - kept / variance))}
     for name, values in by_factor.items():
         scores |= {f"{name}/{factor}": value for factor, value in zip(names, values)}
