@@ -36,7 +36,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     # Studies take minutes: they are shown, not run. What they share is not an example.
     "filename_pattern": r"[\\/]plot_",
-    "ignore_pattern": r"[\\/]_",
+    "ignore_pattern": r"(^|[\\/])_",
     "doc_module": ("sklearn_disent",),
     "reference_url": {"sklearn_disent": None},
     "backreferences_dir": "gallery/backreferences",
