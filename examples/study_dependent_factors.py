@@ -17,9 +17,9 @@ experiments and checks their claims one by one.
 
 Run ``python study_dependent_factors.py``; it writes tables, figures and ``summary.txt`` into
 ``results/dependent_factors``, and skips what is done when run again. It takes seven minutes on two
-free cores, and 0.7 GB for each process. Small means: 24 models (four architectures, six losses) of 3,072 rendered
-images of 3D Shapes at 32 x 32 pixels, 480 steps each, six latents, forests of 20 trees. These
-sizes were chosen by their time.
+free cores, and 0.7 GB for each process. Small means: 24 models (four architectures, six losses)
+of 3,072 rendered images of 3D Shapes at 32 x 32 pixels, 480 steps each, six latents, forests of
+20 trees. These sizes were chosen by their time.
 
 ``--full`` has the paper's size: the files of dSprites, 3D Shapes and MPI3D (downloaded; the arrays
 of the last need 30 GB at ``--jobs 1``), six architectures, 50 epochs, ten latents, forests of 100

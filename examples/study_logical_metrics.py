@@ -9,8 +9,9 @@ learning methods on image data sets are scored by ten of these metrics and six e
 and modularity is taken apart by factor (tables 8 to 11). This script does all of it, checks what
 the paper reads off its tables, and says what held.
 
-``python study_logical_metrics.py`` takes four minutes on two free cores: 5,000 drawn images each of dSprites and of a look-alike of 3D Shapes, in 16 x 16 pixels,
-small networks, five seeds.
+``python study_logical_metrics.py`` takes four minutes on two free cores: 5,000 drawn images each of
+dSprites and of a look-alike of 3D Shapes, in 16 x 16 pixels, small networks, five seeds.
+
 ``--full`` has the paper's four data sets, downloaded at the first use (30 GB on disk), 300,000
 steps of batches of 64, and needs a GPU and some 32 GB of memory. A stopped run goes on where it
 was; a finished one is only read again.

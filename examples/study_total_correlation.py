@@ -22,8 +22,8 @@ shape, where it varies, is no factor. Models of Figure 5 are scored on the whole
 factors, each combination once, whatever the joint distribution was in training.
 
 Run it as ``python study_total_correlation.py``: an ellipse of 16 x 16 pixels, small networks,
-short training and few seeds, five minutes on two free cores. These settings were chosen in trials on
-the same images, so that models of both kinds learn something in seconds; betas are smaller than
+short training and few seeds, five minutes on two free cores. These settings were chosen in trials
+on the same images, so that models of both kinds learn something in seconds; betas are smaller than
 the paper's since the images have a sixteenth of the pixels. What the paper claims is checked from
 the tables, whatever comes out.
 
