@@ -156,11 +156,11 @@ def speed(batch_size: int, n_steps: int, n_repeats: int, n_threads: int) -> None
             times["BetaVAE"].append(seconds)
     gap = abs(np.mean(bare) - ours) / np.mean(bare)
     best = {name: min(t) for name, t in times.items() if None not in t}
-    for name, seconds in best.items():
-        ratio = seconds / best["BetaVAE"]
+    print(f"batch {batch_size}: BetaVAE {len(X) / best['BetaVAE']:6.0f} images/s")
+    for name in (name for name in best if name != "BetaVAE"):
         print(
-            f"batch {batch_size}: {name:8} {len(X) / seconds:6.0f} images/s, BetaVAE is "
-            f"{ratio:.2f} times as fast"
+            f"batch {batch_size}: {name:7} {len(X) / best[name]:6.0f} images/s, BetaVAE is "
+            f"{best[name] / best['BetaVAE']:.2f} times as fast"
         )
     print(f"batch {batch_size}: relative gap between the losses of bare and BetaVAE {gap:.1e}")
 

@@ -12,6 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from joblib import parallel_config
+from sklearn.pipeline import Pipeline
+
+from sklearn_disent.model_selection import SweepMemory
+from sklearn_disent.models import VAE
 
 
 class Study:
@@ -53,6 +58,15 @@ class Study:
 
     def __getitem__(self, name: str) -> Any:
         return self.settings[name]
+
+    def pipeline(self) -> Pipeline:
+        """A model, the step "vae", whose fits are kept in the study's folder."""
+        memory = SweepMemory(self.folder / "fits")
+        return Pipeline([("vae", VAE()), ("end", "passthrough")], memory=memory)
+
+    def workers(self) -> parallel_config:
+        """Context in which searches run ``--jobs`` fits at the same time, one thread each."""
+        return parallel_config("loky", n_jobs=self.n_jobs, inner_max_num_threads=1)
 
     def rows(
         self,

@@ -36,15 +36,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from _study import Study
-from joblib import parallel_config
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import Pipeline
 
 from sklearn_disent import datasets, models
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import disentanglement_report, multimetric_scorer
-from sklearn_disent.model_selection import SweepMemory, load_dependence_setting, sample_dependent
+from sklearn_disent.model_selection import load_dependence_setting, sample_dependent
 
 # Those that the paper's section 5 names come first, the others of its section 2 follow.
 METRICS = {
@@ -206,10 +204,8 @@ def make_search(study):
     for name in SEEDED:
         options[name]["random_state"] = 0
     options["downstream_accuracy"]["estimator"] = forest
-    steps = [("vae", models.VAE()), ("end", "passthrough")]
-    cached = Pipeline(steps, memory=SweepMemory(study.folder / "fits"))
     scoring = multimetric_scorer(options)
-    return GridSearchCV(cached, grid, scoring=scoring, refit=False, error_score="raise")
+    return GridSearchCV(study.pipeline(), grid, scoring=scoring, refit=False, error_score="raise")
 
 
 def draw_rows(study, dataset, setting):
@@ -234,12 +230,9 @@ def measure_models(study, dataset, setting):
     X, y = load(indices=np.concatenate([train, drawn]), return_X_y=True, **study["loader_options"])
     search = make_search(study)
     search.cv = [np.split(np.arange(len(X)), [len(train)])]
-    with (
-        warnings.catch_warnings(),
-        parallel_config("loky", n_jobs=study.n_jobs, inner_max_num_threads=1),
-    ):
+    with warnings.catch_warnings(), study.workers():
         warnings.simplefilter("ignore", DegenerateScoreWarning)
-        # Training keeps freed memory, and loky replaces workers that have grown: no harm done.
+        # loky replaces workers whose memory has grown by 300 MB: no harm done.
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         results = search.fit(X, y).cv_results_
     return [

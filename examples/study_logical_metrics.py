@@ -45,12 +45,10 @@ from functools import lru_cache, partial
 import matplotlib.pyplot as plt
 import numpy as np
 from _study import Study
-from joblib import parallel_config
 from scipy.stats import false_discovery_control, kruskal
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
-from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler
 from threadpoolctl import threadpool_limits
 
@@ -66,7 +64,6 @@ from sklearn_disent.metrics import (
     mig_score,
     product_modularity_score,
 )
-from sklearn_disent.model_selection import SweepMemory
 from sklearn_disent.models import VAE, BetaTCVAE, BetaVAE, FactorVAE
 
 SMALL = {
@@ -210,24 +207,19 @@ def make_models(study, n_rows):
     ]
 
 
-def make_pipeline(study):
-    memory = SweepMemory(study.folder / "fits")
-    return Pipeline([("vae", VAE()), ("end", "passthrough")], memory=memory)
-
-
 def measure_scores(study, **cell):
     """Train every method with every seed, and score it on images it has not seen."""
     X, y, names = load(study, cell["set"])
     models = make_models(study, len(X) - study["n_scored"])
     search = GridSearchCV(
-        make_pipeline(study),
+        study.pipeline(),
         {"vae": models, "vae__random_state": range(study["seeds"])},
         scoring=partial(score_codes, names=names, rounds=study["dci_rounds"]),
         refit=False,
         cv=split(study),
         error_score="raise",
     )
-    with parallel_config("loky", n_jobs=study.n_jobs, inner_max_num_threads=1):
+    with study.workers():
         results = search.fit(X, y).cv_results_
     for i, params in enumerate(results["params"]):
         model = {"method": type(params["vae"]).__name__, "seed": params["vae__random_state"]}
@@ -242,7 +234,7 @@ def codes_to_time(study, name):
     """Factors and codes of the first VAE, whose fit is in the cache."""
     X, y, _ = load(study, name)
     train, test = next(split(study).split(X))
-    model = make_pipeline(study).set_params(vae=make_models(study, len(train))[0])
+    model = study.pipeline().set_params(vae=make_models(study, len(train))[0])
     codes = model.set_params(vae__random_state=0).fit(X[train], y[train]).transform(X[test])
     return y[test], codes
 

@@ -44,17 +44,14 @@ import numpy as np
 import pandas as pd
 import torch
 from _study import Study
-from joblib import parallel_config
 from scipy.stats import spearmanr
 from sklearn.model_selection import GridSearchCV, ParameterGrid
-from sklearn.pipeline import Pipeline
 
 from sklearn_disent.datasets import make_dsprites
 from sklearn_disent.exceptions import DegenerateScoreWarning, TrainingWarning
 from sklearn_disent.inspection import ScoreDistributionDisplay, SweepDisplay, TraversalDisplay
 from sklearn_disent.metrics import elbo_decomposition, multimetric_scorer
 from sklearn_disent.model_selection import (
-    SweepMemory,
     dependence_weights,
     sample_dependent,
     udr_ranking,
@@ -175,11 +172,6 @@ def name_of(model):
     return "BetaTCVAE, flow prior" if flow else type(model).__name__
 
 
-def cached_pipeline(study):
-    memory = SweepMemory(study.folder / "fits")
-    return Pipeline([("vae", BetaVAE()), ("end", "passthrough")], memory=memory)
-
-
 # %%
 # One search per part; fits that are cached are read.
 
@@ -192,8 +184,8 @@ def score_bound(estimator, X, y, n_draws):
 
 
 def run_search(study, grids, X, y, splits, scoring):
-    search = GridSearchCV(cached_pipeline(study), grids, scoring=scoring, cv=splits, refit=False)
-    with parallel_config("loky", n_jobs=study.n_jobs, inner_max_num_threads=1):
+    search = GridSearchCV(study.pipeline(), grids, scoring=scoring, cv=splits, refit=False)
+    with study.workers():
         return search.fit(X, y)
 
 
@@ -213,7 +205,7 @@ def measure(study, part):
     search = run_search(study, make_grids(study)[part], X, y, splits, scoring)
     rows = list(read_scores(search, JOINTS if on_joints else ["none"]))
     if part == "sweep":
-        with parallel_config("loky", n_jobs=study.n_jobs, inner_max_num_threads=1):
+        with study.workers():
             agreement = udr_ranking(search, X, y).udr
         rows += [
             {**describe(params), "joint": "none", "score": "udr", "value": value}
@@ -397,7 +389,7 @@ def claims_on_ablations(table, betas):
         gap = with_interval(mean_gap, plain, one_model(table, f"BetaTCVAE, {change}", [MIG], betas))
         claims.append(
             f"BetaTCVAE with {change} is not significantly different: "
-            f"{'HOLDS, no difference found' if gap[1] <= 0 <= gap[2] else yes(False)}. MIG minus "
+            f"{'NO DIFFERENCE FOUND' if gap[1] <= 0 <= gap[2] else yes(False)}. MIG minus "
             f"that of BetaTCVAE, mean over beta = {at}: {numbers(*gap)}."
         )
     return claims
@@ -516,7 +508,7 @@ def plot_traversals(study, table, X, y, names):
     wanted = best[["model", "weight", "seed"]].to_dict()
     grid = ParameterGrid(make_grids(study)["sweep"])
     params = next(params for params in grid if describe(params) == wanted)
-    model = cached_pipeline(study).set_params(**params)
+    model = study.pipeline().set_params(**params)
     figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
     TraversalDisplay.from_estimator(model.fit(X, y), X, y, factor_names=names, cmap="gray_r", ax=ax)
     ax.set_title(
