@@ -10,7 +10,11 @@ import time
 
 import numpy as np
 
-from sklearn_disent.metrics._mixtures import kl_terms_exact, kl_terms_mss, posterior_information
+from sklearn_disent.metrics.information._mixtures import (
+    kl_terms_exact,
+    kl_terms_mss,
+    posterior_information,
+)
 
 SIZES = (3, 6, 40, 32, 32)  # values of the factors of dSprites
 

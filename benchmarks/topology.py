@@ -24,8 +24,8 @@ from sklearn_disent.metrics import (
     wasserstein_barycenter_1d,
     wasserstein_distance_1d,
 )
-from sklearn_disent.metrics._living_times import _holes_by_gudhi
-from sklearn_disent.metrics._witness import holes_of
+from sklearn_disent.metrics.topology._living_times import _holes_by_gudhi
+from sklearn_disent.metrics.topology._witness import holes_of
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "topology" / "clouds.npz"
 SETTINGS = {"32 landmarks, gamma 1/8": (32, 1 / 8), "64 landmarks, gamma 1/128": (64, 1 / 128)}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("[!_]*.py"))
+ROOT = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted([*ROOT.glob("plot_*.py"), *ROOT.glob("studies/study_*.py")])
 
 
 @pytest.mark.slow

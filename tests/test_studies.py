@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "examples" / "_study.py"
+SCRIPT = Path(__file__).parents[1] / "examples" / "studies" / "_study.py"
 CELLS = [{"beta": beta, "seed": seed} for beta in (1.0, 4.0) for seed in (0, 1)]
 
 

@@ -9,15 +9,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import validate_params
 
-from ..metrics._living_times import Settings, check_backend
-from ..metrics._submanifolds import check_decoder, decoded_families, factor_families, prior_of
-from ..metrics._topological import (
+from ..metrics.topology._living_times import Settings, check_backend
+from ..metrics.topology._score import (
     PRIOR,
     SIGNATURES,
     Signature,
     check_points,
     signatures_of,
     value_distances,
+)
+from ..metrics.topology._submanifolds import (
+    check_decoder,
+    decoded_families,
+    factor_families,
+    prior_of,
 )
 from ._common import axes_grid, names_of, one_axes
 

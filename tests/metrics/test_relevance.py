@@ -7,7 +7,7 @@ from sklearn.metrics import mutual_info_score
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import mig_score, relevance_matrix
 from sklearn_disent.metrics._aggregation import average_of, concentration, top_gap
-from sklearn_disent.metrics._relevance import bin_codes, information_of
+from sklearn_disent.metrics.information._matrix import bin_codes, information_of
 
 
 @pytest.fixture

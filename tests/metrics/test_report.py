@@ -12,16 +12,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_disent import metrics
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import (
-    _fitting,
-    _infomec,
-    _relevance,
     _report,
-    _robustness,
     disentanglement_report,
     get_scorer_names,
     multimetric_scorer,
 )
 from sklearn_disent.metrics._sharing import shared, sharing
+from sklearn_disent.metrics.information import _infomec, _matrix
+from sklearn_disent.metrics.intervention import _robustness
+from sklearn_disent.metrics.prediction import _predictors
 
 TREES = (DecisionTreeClassifier(max_depth=4), DecisionTreeRegressor(max_depth=4))
 # Fewer trees, draws and rows; the rest as it comes.
@@ -112,8 +111,8 @@ def test_report_takes_a_new_metric_as_it_comes(monkeypatch):
 
 def test_report_computes_every_matrix_once(monkeypatch):
     factors, codes = make_data()
-    information = counted(monkeypatch, _relevance, "_information")
-    fits = counted(monkeypatch, _fitting, "_importance")
+    information = counted(monkeypatch, _matrix, "_information")
+    fits = counted(monkeypatch, _predictors, "_importance")
     neighbours = counted(monkeypatch, _infomec, "_ross")
     quantiles = counted(monkeypatch, _robustness, "_deviation_quantile")
     names = [n for n in _report._FUNCTIONS if n not in ("downstream_accuracy", "beta_vae")]
@@ -127,7 +126,7 @@ def test_report_computes_every_matrix_once(monkeypatch):
 
 def test_multimetric_scorer_fits_once(monkeypatch):
     factors, codes = make_data()
-    fits = counted(monkeypatch, _fitting, "_importance")
+    fits = counted(monkeypatch, _predictors, "_importance")
     names = ["dci_disentanglement", "dci_completeness", "dci_informativeness"]
     options = {name: {"random_state": 0, "estimator": TREES} for name in names}
     pca = PCA(3).fit(codes)

@@ -1,0 +1,189 @@
+"""Parameters: what a value may be is said once, by its annotation in the signature.
+
+``n_bins: AtLeastTwo | None = 20`` is an ``int | None`` to type checkers and IDEs; `validated` reads
+the same annotation to check the argument. Options are ``Literal``, so they complete in an IDE;
+numbers with a range are ``Annotated`` aliases, listed below. A plain ``ArrayLike`` or ``Any`` is
+not checked here: functions that take arrays say in their own words what is wrong with them.
+
+This is the only module that imports scikit-learn's private validation.
+"""
+
+import collections.abc
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral, Real
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    InvalidParameterError,
+    Options,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "InvalidParameterError",
+    "Options",
+    "StrOptions",
+    "check_options",
+    "constraints_of",
+    "fit_context",
+    "validated",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# -- values that many parameters share -------------------------------------------------------
+
+PositiveInt = Annotated[int, Interval(Integral, 1, None, closed="left")]
+NonNegativeInt = Annotated[int, Interval(Integral, 0, None, closed="left")]
+AtLeastTwo = Annotated[int, Interval(Integral, 2, None, closed="left")]
+PositiveFloat = Annotated[float, Interval(Real, 0, None, closed="neither")]
+NonNegativeFloat = Annotated[float, Interval(Real, 0, None, closed="left")]
+AtLeastOne = Annotated[float, Interval(Real, 1, None, closed="left")]
+OpenShare = Annotated[float, Interval(Real, 0, 1, closed="neither")]
+ShareBelowOne = Annotated[float, Interval(Real, 0, 1, closed="left")]
+PositiveShare = Annotated[float, Interval(Real, 0, 1, closed="right")]
+Share = Annotated[float, Interval(Real, 0, 1, closed="both")]
+# Anything with rows that is not a scalar or a string.
+Array = Annotated[ArrayLike, "array-like"]
+RandomStateLike = Annotated[int | RandomState | None, "random_state"]
+Verbose = Annotated[int, "verbose"]
+
+# -- parameters of metrics -------------------------------------------------------------------
+
+Strategy = Literal["uniform", "quantile"]
+BiasCorrection = Literal["none", "miller_madow", "permutation"]
+NanPolicy = Literal["raise", "omit"]
+Average = Literal["macro"]
+FactorBins = AtLeastTwo | Literal["unique"]
+Predictor = Annotated[Any, HasMethods(["fit", "predict"])]
+
+
+def validated(func: Callable[P, R]) -> Callable[P, R]:
+    """Check the arguments of a function against its annotations whenever it is called.
+
+    Examples
+    --------
+    >>> from typing import Literal
+    >>> from sklearn_disent._params import validated
+    >>> @validated
+    ... def paint(*, color: Literal["red", "blue"] = "red") -> str:
+    ...     return color
+    >>> try:
+    ...     paint(color="green")
+    ... except ValueError as error:
+    ...     print(error)
+    The 'color' parameter of paint must be a str among {...}. Got 'green' instead.
+    """
+    signature = inspect.signature(func)
+
+    @functools.wraps(func)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not get_config()["skip_parameter_validation"]:
+            given = signature.bind(*args, **kwargs).arguments
+            validate_parameter_constraints(constraints_of(func), given, func.__qualname__)
+        return func(*args, **kwargs)
+
+    return wrapper
+
+
+@functools.cache
+def constraints_of(func: Callable[..., Any]) -> dict[str, list[Any]]:
+    """scikit-learn's constraints by parameter name, read off the annotations.
+
+    Parameters that are not checked, and those without an annotation, are left out.
+    """
+    func = inspect.unwrap(func)
+    constraints = {}
+    for name, parameter in inspect.signature(func).parameters.items():
+        if parameter.annotation is parameter.empty or parameter.kind in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        ):
+            continue
+        hint = parameter.annotation
+        if isinstance(hint, str):
+            hint = eval(hint, func.__globals__)
+        allowed = _allowed(hint)
+        if allowed is not None:
+            constraints[name] = allowed
+    return constraints
+
+
+def check_options(
+    func: Callable[..., Any], options: Mapping[str, Any], *, without: Iterable[str] = ()
+) -> None:
+    """Refuse options that a function does not have, or values that it does not take.
+
+    `without` names parameters that are not options: they are filled by the caller.
+    """
+    caller = func.__name__
+    signature = inspect.signature(func)
+    if any(p.kind == p.VAR_KEYWORD for p in signature.parameters.values()):
+        return
+    names = [name for name in signature.parameters if name not in set(without)]
+    unknown = [name for name in options if name not in names]
+    if unknown:
+        raise TypeError(
+            f"{caller} has no option {', '.join(map(repr, unknown))}. Its options are "
+            f"{', '.join(names) or 'none'}."
+        )
+    validate_parameter_constraints(constraints_of(func), dict(options), caller)
+
+
+def _allowed(hint: Any) -> list[Any] | None:
+    """Constraints of one annotation; None where anything passes."""
+    origin = typing.get_origin(hint)
+    if hint is Any:
+        return None
+    if hint is None or hint is type(None):
+        return [None]
+    if origin is Annotated:
+        return list(hint.__metadata__)
+    if origin is Literal:
+        return _options(typing.get_args(hint))
+    if origin in (Union, types.UnionType):
+        return _union(typing.get_args(hint))
+    if origin is collections.abc.Callable or hint is collections.abc.Callable:
+        return [callable]
+    simple = {bool: "boolean", int: Integral, float: Real}
+    kind = origin or hint
+    if kind in simple:
+        return [simple[kind]]
+    if isinstance(kind, type):
+        return [kind]
+    raise TypeError(f"An annotation that no constraint is known for: {hint!r}.")
+
+
+def _union(members: tuple[Any, ...]) -> list[Any] | None:
+    # `ArrayLike | None` is one flat union, in which ArrayLike is told by its members.
+    if set(typing.get_args(ArrayLike)) <= set(members):
+        return None
+    constraints: list[Any] = []
+    for member in members:
+        allowed = _allowed(member)
+        if allowed is None:
+            return None
+        constraints += allowed
+    return constraints
+
+
+def _options(values: tuple[Any, ...]) -> list[Any]:
+    words = {value for value in values if isinstance(value, str)}
+    numbers = {value for value in values if isinstance(value, (int, np.integer))}
+    constraints: list[Any] = [StrOptions(words)] if words else []
+    return constraints + ([Options(Integral, numbers)] if numbers else [])

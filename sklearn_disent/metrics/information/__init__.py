@@ -1,0 +1,1 @@
+"""Scores from the information that codes have about factors."""

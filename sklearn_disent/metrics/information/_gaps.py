@@ -1,0 +1,471 @@
+"""Scores that aggregate the information matrix by gaps and ratios."""
+
+from numbers import Real
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from .._aggregation import average_of, top_gap
+from .._validation import Checked, warn_degenerate, warn_single_valued
+from ._matrix import INFORMATION, Information, checked_information, information_of
+
+__all__ = ["mig_score", "mig_sup_score", "dcimig_score", "modularity_score"]
+
+
+@validate_params(INFORMATION, prefer_skip_nested_validation=True)
+def mig_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    factor_bins: int | str | None = None,
+    bias_correction: str = "none",
+    sample_weight: ArrayLike | None = None,
+    average: str | None = "macro",
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> float | NDArray[np.float64]:
+    r"""Mutual information gap: is each factor known to one code alone?
+
+    For every factor, the information that the best code has about it, minus that of the second
+    best, as a share of the factor's entropy. Between 0 and 1, higher is better: 1 when every
+    factor is determined by one code and unknown to all others.
+
+    .. math:: \mathrm{MIG} = \frac{1}{K} \sum_k \frac{I(z_{(1)}; y_k) - I(z_{(2)}; y_k)}{H(y_k)}
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    n_bins : int or None, default=20
+        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, as published, or of equal count.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    bias_correction : {"none", "miller_madow", "permutation"}, default="none"
+        "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
+        number of cells. "permutation" adjusts for chance, so that independent codes score 0.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+    average : {"macro"} or None, default="macro"
+        The mean over factors, or one value per factor.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles of the "permutation" correction.
+
+    Returns
+    -------
+    mig : float, or ndarray of shape (n_factors,) if `average` is None
+        The score.
+
+    See Also
+    --------
+    relevance_matrix : The mutual information itself.
+
+    Notes
+    -----
+    The denominator is the entropy of the factor, as in the paper; some implementations divide by
+    the entropy of the code, which gives other values. A factor with a single value is left out,
+    with a warning (nan if `average` is None). A constant code has information 0, and a lone code
+    stands against 0. A value that lies on an edge between bins belongs to the bin above, so that
+    codes on a coarse uneven grid may change their score when their sign is flipped.
+
+    References
+    ----------
+    Chen, Li, Grosse and Duvenaud (2018). Isolating sources of disentanglement in variational
+    autoencoders. NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import mig_score
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(4, size=(2000, 3))
+    >>> round(mig_score(factors, factors @ np.diag([3.0, -1.0, 0.1])), 2)
+    1.0
+    >>> round(mig_score(factors, rng.normal(size=(2000, 3))), 2)
+    0.0
+    """
+    info = information_of(
+        factors,
+        codes,
+        n_bins=n_bins,
+        strategy=strategy,
+        factor_bins=factor_bins,
+        bias_correction=bias_correction,
+        sample_weight=sample_weight,
+        nan_policy=nan_policy,
+        random_state=random_state,
+    )
+    return _mig(info, average)
+
+
+def _mig(info: Information, average: str | None) -> float | NDArray[np.float64]:
+    normalised, used = per_factor_entropy(info)
+    return average_of(top_gap(normalised), used, average)
+
+
+def per_factor_entropy(info: Information) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """I / H(factor), zero for a factor of a single value, and which factors have several."""
+    used = info.h_factors > 0
+    warn_single_valued(used)
+    return info.mutual_info / np.where(used, info.h_factors, 1.0)[:, None], used
+
+
+@validate_params(
+    {
+        **INFORMATION,
+        "normalize": [StrOptions({"factor", "code"})],
+        "min_variance": [Interval(Real, 0, 1, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def mig_sup_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    factor_bins: int | str | None = None,
+    bias_correction: str = "none",
+    sample_weight: ArrayLike | None = None,
+    normalize: str = "factor",
+    min_variance: float = 0.01,
+    average: str | None = "macro",
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> float | NDArray[np.float64]:
+    r"""MIG from the side of the codes: does each code know one factor alone?
+
+    For every active code, the share it knows of the factor it knows best, minus that of the
+    second best. Between 0 and 1, higher is better: 1 when every code determines one factor and
+    knows nothing of the others.
+
+    .. math::
+        \text{MIG-sup} = \frac{1}{|A|} \sum_{j \in A}
+        \Big( \frac{I(z_j; y_{(1)})}{H(y_{(1)})} - \frac{I(z_j; y_{(2)})}{H(y_{(2)})} \Big)
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    n_bins : int or None, default=20
+        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, as published, or of equal count.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    bias_correction : {"none", "miller_madow", "permutation"}, default="none"
+        "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
+        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+    normalize : {"factor", "code"}, default="factor"
+        Whether information is divided by the entropy of the factor, as published, or by that of
+        the binned code.
+    min_variance : float, default=0.01
+        A code is active if its variance exceeds this share of the largest variance; the others
+        are left out. At 0, only constant codes are.
+    average : {"macro"} or None, default="macro"
+        The mean over codes, or one value per code.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles of the "permutation" correction.
+
+    Returns
+    -------
+    mig_sup : float, or ndarray of shape (n_codes,) if `average` is None
+        The score; nan at codes that are not active.
+
+    See Also
+    --------
+    mig_score : The same gap from the side of the factors.
+    modularity_score : The same question, by squared information.
+
+    Notes
+    -----
+    The activity of a code is measured relative to the largest variance, where the paper compares
+    with a fixed number: codes that are all scaled by 0.01 keep their score. Some implementations
+    divide by the entropy of the code. Of a lone factor the second share is 0.
+
+    References
+    ----------
+    Li, Murkute, Gyawali and Wang (2020). Progressive learning and disentanglement of
+    hierarchical representations. ICLR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import mig_sup_score
+    >>> factors = np.random.default_rng(0).integers(4, size=(2000, 2))
+    >>> round(mig_sup_score(factors, factors), 2)
+    1.0
+    >>> round(mig_sup_score(factors, factors @ [[1, 1], [1, -1]]), 2)
+    0.0
+    """
+    checked, info = checked_information(
+        factors,
+        codes,
+        n_bins=n_bins,
+        strategy=strategy,
+        factor_bins=factor_bins,
+        bias_correction=bias_correction,
+        sample_weight=sample_weight,
+        nan_policy=nan_policy,
+        random_state=random_state,
+    )
+    return _mig_sup(info, _active(checked, min_variance), normalize, average)
+
+
+def _mig_sup(
+    info: Information, active: NDArray[np.bool_], normalize: str, average: str | None
+) -> float | NDArray[np.float64]:
+    if normalize == "factor":
+        share = per_factor_entropy(info)[0]
+    else:
+        warn_single_valued(info.h_factors > 0)
+        share = per_code_entropy(info)
+    return average_of(top_gap(share, axis=0), active, average, "codes")
+
+
+def _active(checked: Checked, min_variance: float) -> NDArray[np.bool_]:
+    codes, weight = checked.codes, checked.sample_weight
+    # The largest magnitude goes first: the squares of tiny values would vanish.
+    scaled = codes / max(np.abs(codes).max(), np.finfo(float).tiny)
+    centred = scaled - np.average(scaled, axis=0, weights=weight)
+    variance = np.average(centred**2, axis=0, weights=weight)
+    # The range tells constant codes: their variance is zero only up to rounding.
+    return (np.ptp(codes, axis=0) > 0) & (variance > min_variance * variance.max())
+
+
+@validate_params(INFORMATION, prefer_skip_nested_validation=True)
+def dcimig_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    factor_bins: int | str | None = None,
+    bias_correction: str = "none",
+    sample_weight: ArrayLike | None = None,
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> float:
+    r"""DCIMIG: how much of the factors do codes hold that are about one factor alone?
+
+    Every code belongs to the factor it knows best, and offers the gap between this information
+    and what it knows of any other factor. A factor gets the best offer of its codes. Between 0
+    and 1, higher is better: it takes modular, compact and informative codes to reach 1.
+
+    .. math::
+        \mathrm{DCIMIG} = \frac{\sum_k \max_{j : k(j) = k} g_j}{\sum_k H(y_k)}, \qquad
+        k(j) = \arg\max_k I(z_j; y_k), \quad
+        g_j = I(z_j; y_{k(j)}) - \max_{k \ne k(j)} I(z_j; y_k)
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    n_bins : int or None, default=20
+        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, as published, or of equal count.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    bias_correction : {"none", "miller_madow", "permutation"}, default="none"
+        "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
+        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles of the "permutation" correction.
+
+    Returns
+    -------
+    dcimig : float
+        The score.
+
+    See Also
+    --------
+    mig_score : The gap between codes for each factor.
+    mig_sup_score : The gap between factors for each code.
+
+    Notes
+    -----
+    Entropies weigh the factors, hence there is no plain mean over factors and no `average`. A
+    factor that no code knows best adds nothing to the numerator.
+
+    References
+    ----------
+    Sepliarskaia, Kiseleva and de Rijke (2019). How to not measure disentanglement.
+    arXiv:1910.05587.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import dcimig_score
+    >>> factors = np.random.default_rng(0).integers(4, size=(2000, 2))
+    >>> round(dcimig_score(factors, factors), 2)
+    1.0
+    >>> round(dcimig_score(factors, factors[:, [0, 0]]), 2)
+    0.5
+    """
+    info = information_of(
+        factors,
+        codes,
+        n_bins=n_bins,
+        strategy=strategy,
+        factor_bins=factor_bins,
+        bias_correction=bias_correction,
+        sample_weight=sample_weight,
+        nan_policy=nan_policy,
+        random_state=random_state,
+    )
+    return _dcimig(info)
+
+
+def _dcimig(info: Information) -> float:
+    warn_single_valued(info.h_factors > 0)
+    total = info.h_factors.sum()
+    if total == 0:
+        return average_of(info.h_factors, info.h_factors > 0, "macro")
+    best = np.zeros_like(info.h_factors)
+    np.maximum.at(best, info.mutual_info.argmax(axis=0), top_gap(info.mutual_info, axis=0))
+    return float(best.sum() / total)
+
+
+@validate_params(
+    {**INFORMATION, "dead": [StrOptions({"zero", "drop"})]}, prefer_skip_nested_validation=True
+)
+def modularity_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    factor_bins: int | str | None = None,
+    bias_correction: str = "none",
+    sample_weight: ArrayLike | None = None,
+    dead: str = "zero",
+    average: str | None = "macro",
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> float | NDArray[np.float64]:
+    r"""Modularity: is each code informative about at most one factor?
+
+    For every code, one minus its squared information about the factors other than its best one,
+    relative to the case of equal information about all. Between 0 and 1, higher is better: 1
+    when no code knows two factors.
+
+    .. math::
+        \frac{1}{D} \sum_j \Big( 1 - \frac{\sum_{k \ne k(j)} I(z_j; y_k)^2}
+        {(K - 1) \max_k I(z_j; y_k)^2} \Big)
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    n_bins : int or None, default=20
+        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, as published, or of equal count.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    bias_correction : {"none", "miller_madow", "permutation"}, default="none"
+        "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
+        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+    dead : {"zero", "drop"}, default="zero"
+        Whether a code without information about any factor scores 0 or is left out.
+    average : {"macro"} or None, default="macro"
+        The mean over codes, or one value per code.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles of the "permutation" correction.
+
+    Returns
+    -------
+    modularity : float, or ndarray of shape (n_codes,) if `average` is None
+        The score.
+
+    See Also
+    --------
+    mig_sup_score : The same question, by the gap between two factors.
+
+    Notes
+    -----
+    Modularity does not ask how much a code knows: codes of pure noise are far above 0, since
+    chance information differs between factors; "permutation" does not change that, as one factor
+    always comes first. Some implementations take the maximum over codes instead of factors,
+    which measures something else. Factors of a single value are left out, with a warning; of a
+    lone factor every informed code is modular.
+
+    References
+    ----------
+    Ridgeway and Mozer (2018). Learning deep disentangled embeddings with the F-statistic loss.
+    NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import modularity_score
+    >>> factors = np.random.default_rng(0).integers(4, size=(2000, 2))
+    >>> round(modularity_score(factors, factors[:, [0, 1, 1]]), 2)
+    1.0
+    >>> round(modularity_score(factors, factors.sum(axis=1, keepdims=True)), 2)
+    0.0
+    """
+    info = information_of(
+        factors,
+        codes,
+        n_bins=n_bins,
+        strategy=strategy,
+        factor_bins=factor_bins,
+        bias_correction=bias_correction,
+        sample_weight=sample_weight,
+        nan_policy=nan_policy,
+        random_state=random_state,
+    )
+    return _modularity(info, dead, average)
+
+
+def _modularity(info: Information, dead: str, average: str | None) -> float | NDArray[np.float64]:
+    varied = info.h_factors > 0
+    warn_single_valued(varied)
+    best = info.mutual_info.max(axis=0)
+    informed = best > 0
+    # Relative to the best: the squares of tiny information would vanish.
+    relative = info.mutual_info / np.where(informed, best, 1.0)
+    others = (relative**2).sum(axis=0) - 1.0
+    values = np.where(informed, 1.0 - others / max(varied.sum() - 1, 1), 0.0)
+    if dead == "zero":
+        return average_of(values, np.ones_like(informed), average, "codes")
+    if informed.any() and not informed.all():
+        warn_degenerate(
+            f"codes {np.flatnonzero(~informed).tolist()} know nothing of any factor and are left "
+            "out of the score. Use dead='zero' to score them 0."
+        )
+    return average_of(values, informed, average, "codes")
+
+
+def per_code_entropy(info: Information) -> NDArray[np.float64]:
+    """I / H(code), zero for a constant code."""
+    return info.mutual_info / np.where(info.h_codes > 0, info.h_codes, 1.0)

@@ -1,0 +1,558 @@
+"""InfoMEC: modularity, compactness and explicitness by normalised information."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import digamma
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
+from threadpoolctl import threadpool_limits
+
+from .._aggregation import average_of
+from .._sharing import shared
+from .._validation import (
+    FACTORS_CODES,
+    Checked,
+    check_data,
+    live_codes,
+    varied_factors,
+    warn_degenerate,
+)
+from ._matrix import INFORMATION, entropy_of, information_matrix
+
+__all__ = ["infom_score", "infoc_score", "infoe_score"]
+
+_CONSTRAINTS = {
+    **INFORMATION,
+    "method": [StrOptions({"knn", "binned"})],
+    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    "min_range": [Interval(Real, 0, 1, closed="left")],
+    "return_matrix": ["boolean"],
+}
+
+# Relative to the standard deviation of a code: enough to part equal values, too little to matter.
+_TIE_NOISE = 1e-10
+
+Score = float | NDArray[np.float64]
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def infom_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    method: str = "knn",
+    n_neighbors: int = 10,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    factor_bins: int | str | None = None,
+    bias_correction: str = "none",
+    sample_weight: ArrayLike | None = None,
+    min_range: float = 0.05,
+    average: str | None = "macro",
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+    return_matrix: bool = False,
+) -> Score | tuple[Score, NDArray[np.float64]]:
+    r"""InfoModularity: how much of what a code knows is about one factor?
+
+    The share of the best factor in a code's normalised information about all factors, scaled so
+    that equal shares give 0. Between 0 and 1, higher is better: 1 when no active code knows two
+    factors.
+
+    .. math::
+        \frac{1}{|A|} \sum_{j \in A} \frac{\max_k N_{kj} / \sum_k N_{kj} - 1/K}{1 - 1/K},
+        \qquad N_{kj} = \frac{I(z_j; y_k)}{H(y_k)}
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    method : {"knn", "binned"}, default="knn"
+        How information is estimated: by nearest neighbours, for continuous codes, or by bins.
+    n_neighbors : int, default=10
+        Number of neighbours of "knn".
+    n_bins : int or None, default=20
+        Number of bins per code of "binned"; None takes every distinct value as a bin.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, as published, or of equal count.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    bias_correction : {"none", "miller_madow", "permutation"}, default="none"
+        Correction of "binned", as in :func:`mig_score`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+        For "binned" alone.
+    min_range : float, default=0.05
+        A code is active if its range exceeds this share of the largest range; the others are
+        left out. At 0, only constant codes are.
+    average : {"macro"} or None, default="macro"
+        The mean over codes, or one value per code.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        Noise that parts equal values for "knn", and shuffles of "permutation".
+    return_matrix : bool, default=False
+        Whether to return the matrix behind the score, too.
+
+    Returns
+    -------
+    infom : float, or ndarray of shape (n_codes,) if `average` is None
+        The score; nan at codes that are not active.
+    matrix : ndarray of shape (n_factors, n_codes)
+        The normalised information :math:`N_{kj}`, in [0, 1]; zeros where factor or code are
+        constant. Only returned if `return_matrix` is True.
+
+    See Also
+    --------
+    infoc_score : Whether each factor is known to one code.
+    modularity_score : Ratio of squared information instead of shares.
+
+    Notes
+    -----
+    Equal values of a code are parted by noise of 1e-10 before neighbours are counted; for codes
+    with few distinct values use ``method="binned"``. Estimates above the entropy are clipped.
+    An active code without information about any factor scores 0. The neighbours' estimate of
+    independent codes is 0 or little more, and of such remainders the shares mean nothing: codes
+    of pure noise may score anything.
+
+    References
+    ----------
+    Hsu, Dorrell, Whittington, Wu and Finn (2023). Disentanglement via latent quantization.
+    NeurIPS.
+
+    Ross (2014). Mutual information between discrete and continuous data sets. PLoS ONE.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import infom_score
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(4, size=(500, 2))
+    >>> codes = factors + 0.1 * rng.normal(size=(500, 2))
+    >>> infom_score(factors, codes, random_state=0) > 0.9
+    True
+    >>> infom_score(factors, codes @ [[1, 1], [1, -1]], random_state=0) < 0.1
+    True
+    """
+    matrix, active, varied = _normalised_information(
+        factors,
+        codes,
+        method=method,
+        n_neighbors=n_neighbors,
+        n_bins=n_bins,
+        strategy=strategy,
+        factor_bins=factor_bins,
+        bias_correction=bias_correction,
+        sample_weight=sample_weight,
+        min_range=min_range,
+        nan_policy=nan_policy,
+        random_state=random_state,
+    )
+    score = _infom(matrix, active, varied, average)
+    return (score, matrix) if return_matrix else score
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def infoc_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    method: str = "knn",
+    n_neighbors: int = 10,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    factor_bins: int | str | None = None,
+    bias_correction: str = "none",
+    sample_weight: ArrayLike | None = None,
+    min_range: float = 0.05,
+    average: str | None = "macro",
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+    return_matrix: bool = False,
+) -> Score | tuple[Score, NDArray[np.float64]]:
+    r"""InfoCompactness: how much of what codes know of a factor is in one code?
+
+    The share of the best code in the normalised information of all active codes about a factor,
+    scaled so that equal shares give 0. Between 0 and 1, higher is better: 1 when no factor is
+    known to two active codes.
+
+    .. math::
+        \frac{1}{K} \sum_k \frac{\max_{j \in A} N_{kj} / \sum_{j \in A} N_{kj} - 1/|A|}
+        {1 - 1/|A|}, \qquad N_{kj} = \frac{I(z_j; y_k)}{H(y_k)}
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    method : {"knn", "binned"}, default="knn"
+        How information is estimated: by nearest neighbours, for continuous codes, or by bins.
+    n_neighbors : int, default=10
+        Number of neighbours of "knn".
+    n_bins : int or None, default=20
+        Number of bins per code of "binned"; None takes every distinct value as a bin.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, as published, or of equal count.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    bias_correction : {"none", "miller_madow", "permutation"}, default="none"
+        Correction of "binned", as in :func:`mig_score`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+        For "binned" alone.
+    min_range : float, default=0.05
+        A code is active if its range exceeds this share of the largest range; the others are
+        left out. At 0, only constant codes are.
+    average : {"macro"} or None, default="macro"
+        The mean over factors, or one value per factor.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        Noise that parts equal values for "knn", and shuffles of "permutation".
+    return_matrix : bool, default=False
+        Whether to return the matrix behind the score, too.
+
+    Returns
+    -------
+    infoc : float, or ndarray of shape (n_factors,) if `average` is None
+        The score.
+    matrix : ndarray of shape (n_factors, n_codes)
+        The normalised information :math:`N_{kj}`, in [0, 1]; zeros where factor or code are
+        constant. Only returned if `return_matrix` is True.
+
+    See Also
+    --------
+    infom_score : Whether each code knows one factor.
+    mig_score : The gap between the two best codes of each factor.
+
+    Notes
+    -----
+    Equal values of a code are parted by noise of 1e-10 before neighbours are counted; for codes
+    with few distinct values use ``method="binned"``. Estimates above the entropy are clipped.
+    A factor that no active code knows scores 0; of a lone active code all factors that it knows
+    score 1.
+
+    References
+    ----------
+    Hsu, Dorrell, Whittington, Wu and Finn (2023). Disentanglement via latent quantization.
+    NeurIPS.
+
+    Ross (2014). Mutual information between discrete and continuous data sets. PLoS ONE.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import infoc_score
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(4, size=(500, 2))
+    >>> codes = factors + 0.1 * rng.normal(size=(500, 2))
+    >>> infoc_score(factors, codes, random_state=0) > 0.9
+    True
+    >>> infoc_score(factors, codes[:, [0, 0, 1, 1]], random_state=0) < 0.7
+    True
+    """
+    matrix, active, varied = _normalised_information(
+        factors,
+        codes,
+        method=method,
+        n_neighbors=n_neighbors,
+        n_bins=n_bins,
+        strategy=strategy,
+        factor_bins=factor_bins,
+        bias_correction=bias_correction,
+        sample_weight=sample_weight,
+        min_range=min_range,
+        nan_policy=nan_policy,
+        random_state=random_state,
+    )
+    score = _infoc(matrix, active, varied, average)
+    return (score, matrix) if return_matrix else score
+
+
+@validate_params(
+    {
+        "sample_weight": FACTORS_CODES["sample_weight"],
+        "nan_policy": FACTORS_CODES["nan_policy"],
+        "average": FACTORS_CODES["average"],
+        "predictor": [HasMethods(["fit", "predict_proba"]), None],
+    },
+    prefer_skip_nested_validation=True,
+)
+def infoe_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    predictor: Any = None,
+    sample_weight: ArrayLike | None = None,
+    average: str | None = "macro",
+    nan_policy: str = "raise",
+) -> float | NDArray[np.float64]:
+    r"""InfoExplicitness: how much of each factor can a linear model read from all codes?
+
+    The predictive information of a logistic regression, as a share of what is to be predicted.
+    Between 0 and 1, higher is better: 1 when every factor is linearly decodable, from whichever
+    codes.
+
+    .. math:: \frac{1}{K} \sum_k \Big( 1 - \frac{\mathrm{E}[-\log p(y_k | z)]}{\log C_k} \Big)
+
+    where :math:`C_k` is the number of classes of factor k, and :math:`\log C_k` the loss of the
+    same model without codes.
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+        Continuous ones are welcome.
+    predictor : classifier with predict_proba or None, default=None
+        Fitted for each factor that is a class; it must take ``sample_weight`` in ``fit``. None
+        is logistic regression without penalty, at most 100 iterations.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+    average : {"macro"} or None, default="macro"
+        The mean over factors, or one value per factor.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+
+    Returns
+    -------
+    infoe : float, or ndarray of shape (n_factors,) if `average` is None
+        The score.
+
+    See Also
+    --------
+    infom_score : Whether each code knows one factor.
+    infoc_score : Whether each factor is known to one code.
+
+    Notes
+    -----
+    As published, classes are weighted to be balanced in the fit, codes are standardised, and the
+    loss is that of the samples the model was fitted to: with few samples and many codes it is
+    optimistic. The loss of the model without codes is the logarithm of the number of classes.
+    Codes that separate the classes never let the regression converge: their score lies short of
+    1 by about 1e-4, an amount that depends on the solver. A predictor that does worse than
+    chance scores 0. For continuous factors the score is the share of variance that linear
+    regression explains.
+
+    References
+    ----------
+    Hsu, Dorrell, Whittington, Wu and Finn (2023). Disentanglement via latent quantization.
+    NeurIPS.
+
+    Ross (2014). Mutual information between discrete and continuous data sets. PLoS ONE.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import infoe_score
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(3, size=(300, 2))
+    >>> round(infoe_score(factors, factors @ [[1, 1], [1, -1]]), 2)
+    1.0
+    >>> round(infoe_score(factors, rng.normal(size=(300, 2))), 1)
+    0.0
+    """
+    checked = check_data(
+        factors, codes, sample_weight=sample_weight, nan_policy=nan_policy, continuous=True
+    )
+    used = varied_factors(checked.factors)
+    live = live_codes(checked.codes, warn=False)
+    values = np.zeros(len(used))
+    if not live.any():
+        warn_degenerate("All codes are constant: nothing can be predicted from them.")
+        return average_of(values, used, average)
+    Z = _standardise(checked.codes[:, live], checked.sample_weight)
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        # Separable classes send the coefficients to infinity: that is no failure here.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for k in np.flatnonzero(used):
+            if checked.kinds[k] == "continuous":
+                values[k] = _explained_variance(Z, checked.values[:, k], checked.sample_weight)
+            else:
+                y, weight = checked.factors[:, k], checked.sample_weight
+                values[k] = _predictive_information(Z, y, weight, predictor)
+    return average_of(values, used, average)
+
+
+def _infom(
+    matrix: NDArray, active: NDArray[np.bool_], varied: NDArray[np.bool_], average: str | None
+) -> float | NDArray[np.float64]:
+    return average_of(_excess_share(matrix[varied], axis=0), active, average, "codes")
+
+
+def _infoc(
+    matrix: NDArray, active: NDArray[np.bool_], varied: NDArray[np.bool_], average: str | None
+) -> float | NDArray[np.float64]:
+    return average_of(_excess_share(matrix[:, active], axis=1), varied, average)
+
+
+def _excess_share(matrix: NDArray, axis: int) -> NDArray[np.float64]:
+    """Largest share along an axis, scaled from [1 / length, 1] to [0, 1]; 0 if all is zero."""
+    total, length = matrix.sum(axis=axis), matrix.shape[axis]
+    if length <= 1:
+        return (total > 0).astype(np.float64)
+    share = np.divide(matrix.max(axis=axis), total, out=np.zeros(total.shape), where=total > 0)
+    return np.clip((share - 1 / length) / (1 - 1 / length), 0.0, 1.0)
+
+
+@shared
+def _normalised_information(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    method: str,
+    n_neighbors: int,
+    n_bins: int | None,
+    strategy: str,
+    factor_bins: int | str | None,
+    bias_correction: str,
+    sample_weight: ArrayLike | None,
+    min_range: float,
+    nan_policy: str,
+    random_state: int | RandomState | None,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Matrix I / H(factor) in [0, 1], which codes are active, and which factors vary."""
+    checked = check_data(
+        factors,
+        codes,
+        sample_weight=sample_weight,
+        factor_bins=factor_bins,
+        nan_policy=nan_policy,
+    )
+    if method == "knn" and (sample_weight is not None or bias_correction != "none"):
+        raise ValueError(
+            "method='knn' takes neither sample_weight nor bias_correction, which need counts. "
+            "Use method='binned' with them."
+        )
+    varied = varied_factors(checked.factors)
+    spread = np.ptp(checked.codes, axis=0)
+    active = (spread > 0) & (spread > min_range * spread.max())
+    if not active.any():
+        warn_degenerate("All codes are constant: they hold no information about any factor.")
+    if method == "knn":
+        matrix = _knn_information(checked, n_neighbors, random_state)
+        h_factors = np.array([entropy_of(np.bincount(y)) for y in checked.factors.T])
+    else:
+        matrix, h_factors, _ = information_matrix(
+            checked,
+            n_bins=n_bins,
+            strategy=strategy,
+            bias_correction=bias_correction,
+            random_state=random_state,
+        )
+    # The neighbours' estimate knows no bound: it may exceed the entropy by its own error.
+    matrix = np.clip(matrix / np.where(varied, h_factors, 1.0)[:, None], 0.0, 1.0)
+    return matrix, active, varied
+
+
+def _knn_information(
+    checked: Checked, n_neighbors: int, random_state: int | RandomState | None
+) -> NDArray[np.float64]:
+    """Ross's estimate of the information between classes and each continuous code."""
+    random_state = check_random_state(random_state)
+    live = live_codes(checked.codes, warn=False)
+    matrix = np.zeros((checked.factors.shape[1], len(live)))
+    noise = _TIE_NOISE * random_state.standard_normal(checked.codes.shape)
+    for j in np.flatnonzero(live):
+        code = _standardise(checked.codes[:, j]) + noise[:, j]
+        order = np.argsort(code)
+        for k, y in enumerate(checked.factors.T):
+            matrix[k, j] = _ross(code[order], y[order], n_neighbors)
+    return matrix
+
+
+def _ross(code: NDArray[np.float64], y: NDArray[np.int64], n_neighbors: int) -> float:
+    """I = psi(n) + <psi(k)> - <psi(n_class)> - <psi(m)>, in nats, for a sorted code.
+
+    m counts the samples closer than the k-th neighbour within the own class, self included.
+    Classes of one sample have no neighbours and are left out.
+    """
+    counts = np.bincount(y)
+    # A stable sort keeps the code sorted within each class.
+    by_class = np.split(code[np.argsort(y, kind="stable")], np.cumsum(counts)[:-1])
+    by_class = [values for values in by_class if len(values) > 1]
+    if not by_class:
+        return 0.0
+    k = [min(n_neighbors, len(values) - 1) for values in by_class]
+    distance = np.concatenate([_neighbour_distance(v, k_) for v, k_ in zip(by_class, k)])
+    sizes = np.array([len(values) for values in by_class])
+    points = np.concatenate(by_class)
+    within = _count_within(points, distance, np.sort(points))
+    n = len(points)
+    terms = sizes @ (digamma(k) - digamma(sizes)) - digamma(within).sum()
+    return max(0.0, digamma(n) + terms / n)
+
+
+def _neighbour_distance(values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Distance of each sorted value to its k-th neighbour: the least over k + 1 windows."""
+    n = len(values)
+    distance = np.full(n, np.inf)
+    for shift in range(k + 1):
+        # Windows of k + 1 values in which the own one has place `shift`.
+        own = values[shift : shift + n - k]
+        reach = np.maximum(own - values[: n - k], values[k:] - own)
+        np.minimum(distance[shift : shift + n - k], reach, out=distance[shift : shift + n - k])
+    return distance
+
+
+def _count_within(
+    points: NDArray[np.float64], distance: NDArray[np.float64], values: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """How many of the sorted values lie closer to each point than its distance."""
+    low = np.searchsorted(values, points - distance, side="right")
+    high = np.searchsorted(values, points + distance, side="left")
+    # The rounding of point ± distance may take in or leave out the neighbour itself; the
+    # difference of two values, as the distance was computed, decides.
+    padded = np.concatenate([[-np.inf], values, [np.inf]])
+    low += points - padded[low + 1] >= distance
+    low -= points - padded[low] < distance
+    high -= padded[high] - points >= distance
+    high += padded[high + 1] - points < distance
+    # Values equal up to rounding leave a distance of 0, within which lies the point alone.
+    return np.maximum(high - low, 1)
+
+
+def _standardise(
+    codes: NDArray[np.float64], weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    centred = codes - np.average(codes, axis=0, weights=weight)
+    # The largest magnitude goes first: the squares of tiny values would vanish.
+    scaled = centred / np.abs(centred).max(axis=0)
+    return scaled / np.sqrt(np.average(scaled**2, axis=0, weights=weight))
+
+
+def _predictive_information(
+    Z: NDArray[np.float64],
+    y: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    predictor: Any,
+) -> float:
+    if predictor is None:
+        predictor = LogisticRegression(C=np.inf, max_iter=100)
+    counts = np.bincount(y, weight)
+    # Balanced classes: each has the same weight in all.
+    balance = counts.sum() / (len(counts) * counts)[y]
+    model = clone(predictor)
+    model.fit(Z, y, sample_weight=balance if weight is None else balance * weight)
+    own = model.predict_proba(Z)[np.arange(len(y)), y]
+    loss = -np.average(np.log(np.maximum(own, np.finfo(np.float64).eps)), weights=weight)
+    return float(np.clip(1.0 - loss / np.log(len(counts)), 0.0, 1.0))
+
+
+def _explained_variance(
+    Z: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> float:
+    model = LinearRegression().fit(Z, y, sample_weight=weight)
+    return float(np.clip(model.score(Z, y, sample_weight=weight), 0.0, 1.0))

@@ -1,0 +1,276 @@
+"""MED: the aggregation of DCI on mutual information, without a predictor."""
+
+from numbers import Integral
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, validate_params
+
+from .._aggregation import average_of, concentration
+from .._validation import live_codes, warn_single_valued
+from ._matrix import INFORMATION, Information, checked_information
+
+__all__ = ["med_disentanglement_score", "med_completeness_score"]
+
+_CONSTRAINTS = {**INFORMATION, "top_k": [Interval(Integral, 1, None, closed="left"), None]}
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def med_disentanglement_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    factor_bins: int | str | None = None,
+    bias_correction: str = "none",
+    sample_weight: ArrayLike | None = None,
+    top_k: int | None = None,
+    average: str | None = "macro",
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> float | NDArray[np.float64]:
+    r"""MED disentanglement: is what a code knows concentrated on one factor?
+
+    As DCI disentanglement, with the information of a code about a factor as its importance: one
+    minus the entropy of a code's importance over factors, averaged over codes by their share of
+    all importance. Between 0 and 1, higher is better: 1 when no code knows two factors.
+
+    .. math::
+        \sum_j \rho_j \big( 1 - H_K(p_{\cdot j}) \big), \qquad
+        R_{kj} = \frac{I(z_j; y_k)}{\sum_l I(z_l; y_k)}, \quad
+        p_{kj} = \frac{R_{kj}}{\sum_l R_{lj}}, \quad
+        \rho_j = \frac{\sum_k R_{kj}}{\sum_{kl} R_{kl}}
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    n_bins : int or None, default=20
+        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, as published, or of equal count.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    bias_correction : {"none", "miller_madow", "permutation"}, default="none"
+        "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
+        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+    top_k : int or None, default=None
+        Score the codes alone that are among the `top_k` most informed about any factor; None
+        takes all. For representations of many more codes than factors.
+    average : {"macro"} or None, default="macro"
+        The mean over codes, weighted by their share, or one value per code.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles of the "permutation" correction.
+
+    Returns
+    -------
+    disentanglement : float, or ndarray of shape (n_codes,) if `average` is None
+        The score; nan at codes that are left out.
+
+    See Also
+    --------
+    med_completeness_score : The same from the side of the factors.
+    dci_disentanglement_score : With the importance of a fitted predictor.
+
+    Notes
+    -----
+    Constant codes are left out, with a warning; so are factors of a single value. Published
+    values may be lower by about 1e-9, from a small number added to avoid zeros. With `top_k`,
+    importance is still relative to all codes, and ties go to the code that comes first.
+
+    References
+    ----------
+    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of
+    negative-free contrastive learning. NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import med_disentanglement_score
+    >>> factors = np.random.default_rng(0).integers(4, size=(2000, 2))
+    >>> round(med_disentanglement_score(factors, factors[:, [0, 1, 1]]), 2)
+    0.99
+    >>> round(med_disentanglement_score(factors, factors @ [[1, 1], [1, -1]]), 2)
+    0.0
+    """
+    info, kept = _kept_information(
+        top_k,
+        factors,
+        codes,
+        n_bins=n_bins,
+        strategy=strategy,
+        factor_bins=factor_bins,
+        bias_correction=bias_correction,
+        sample_weight=sample_weight,
+        nan_policy=nan_policy,
+        random_state=random_state,
+    )
+    return _med_disentanglement(info, kept, average)
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def med_completeness_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_bins: int | None = 20,
+    strategy: str = "uniform",
+    factor_bins: int | str | None = None,
+    bias_correction: str = "none",
+    sample_weight: ArrayLike | None = None,
+    top_k: int | None = None,
+    average: str | None = "macro",
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> float | NDArray[np.float64]:
+    r"""MED completeness: is what codes know of a factor concentrated in one code?
+
+    As DCI completeness, with the information of a code about a factor as its importance: one
+    minus the entropy of the importance for a factor over codes. Between 0 and 1, higher is
+    better: 1 when no factor is known to two codes.
+
+    .. math::
+        \frac{1}{K} \sum_k \big( 1 - H_D(R_{k \cdot}) \big), \qquad
+        R_{kj} = \frac{I(z_j; y_k)}{\sum_l I(z_l; y_k)}
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    n_bins : int or None, default=20
+        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+    strategy : {"uniform", "quantile"}, default="uniform"
+        Bins of equal width, as published, or of equal count.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    bias_correction : {"none", "miller_madow", "permutation"}, default="none"
+        "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
+        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+    sample_weight : array-like of shape (n_samples,), default=None
+        How often each sample counts.
+    top_k : int or None, default=None
+        Score the codes alone that are among the `top_k` most informed about any factor; None
+        takes all. For representations of many more codes than factors.
+    average : {"macro"} or None, default="macro"
+        The mean over factors, or one value per factor.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        Shuffles of the "permutation" correction.
+
+    Returns
+    -------
+    completeness : float, or ndarray of shape (n_factors,) if `average` is None
+        The score.
+
+    See Also
+    --------
+    med_disentanglement_score : The same from the side of the codes.
+    dci_completeness_score : With the importance of a fitted predictor.
+
+    Notes
+    -----
+    Constant codes are left out, with a warning; so are factors of a single value. Published
+    values may be lower by about 1e-9, from a small number added to avoid zeros. With `top_k`,
+    importance is still relative to all codes, and ties go to the code that comes first. With
+    `top_k`, factors are weighted by the share of their information that the kept codes have. A
+    factor that no code knows scores 0.
+
+    References
+    ----------
+    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of
+    negative-free contrastive learning. NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import med_completeness_score
+    >>> factors = np.random.default_rng(0).integers(4, size=(2000, 2))
+    >>> codes = factors[:, [0, 1, 1]]
+    >>> round(med_completeness_score(factors, codes), 2)
+    0.68
+    >>> round(med_completeness_score(factors, codes, top_k=1), 2)
+    0.99
+    """
+    info, kept = _kept_information(
+        top_k,
+        factors,
+        codes,
+        n_bins=n_bins,
+        strategy=strategy,
+        factor_bins=factor_bins,
+        bias_correction=bias_correction,
+        sample_weight=sample_weight,
+        nan_policy=nan_policy,
+        random_state=random_state,
+    )
+    return _med_completeness(info, kept, average)
+
+
+def _kept_information(
+    top_k: int | None, factors: ArrayLike, codes: ArrayLike, **options: object
+) -> tuple[Information, NDArray[np.bool_]]:
+    """Validate; the information matrix, and which codes count."""
+    checked, info = checked_information(factors, codes, **options)
+    # All codes constant: that has been said already.
+    live = live_codes(checked.codes, warn=bool((info.h_codes > 0).any()))
+    return info, live & _top_codes(info.mutual_info, top_k)
+
+
+def _top_codes(mutual_info: NDArray[np.float64], top_k: int | None) -> NDArray[np.bool_]:
+    """Which codes are among the top_k of any factor."""
+    n_codes = mutual_info.shape[1]
+    kept = np.full(n_codes, top_k is None or top_k >= n_codes)
+    if not kept.all():
+        # Stable, so that of equal codes the first is taken.
+        best = np.argsort(-mutual_info, axis=1, kind="stable")[:, :top_k]
+        kept[best[mutual_info.max(axis=1) > 0]] = True
+    return kept
+
+
+def _importance(info: Information, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Information as shares of each factor's sum over all codes; then those of the kept codes."""
+    total = info.mutual_info.sum(axis=1, keepdims=True)
+    share = np.divide(info.mutual_info, total, out=np.zeros_like(info.mutual_info), where=total > 0)
+    return share[:, kept]
+
+
+def _med_disentanglement(
+    info: Information, kept: NDArray[np.bool_], average: str | None
+) -> float | NDArray[np.float64]:
+    varied = info.h_factors > 0
+    warn_single_valued(varied)
+    if not varied.any():
+        return average_of(np.zeros(len(kept)), np.zeros_like(kept), average, "codes")
+    importance = _importance(info, kept)[varied]
+    values = np.zeros(len(kept))
+    values[kept] = concentration(importance, axis=0)
+    if average is None or importance.sum() == 0:
+        return average_of(values, kept, average, "codes")
+    return float(values[kept] @ importance.sum(axis=0) / importance.sum())
+
+
+def _med_completeness(
+    info: Information, kept: NDArray[np.bool_], average: str | None
+) -> float | NDArray[np.float64]:
+    varied = info.h_factors > 0
+    warn_single_valued(varied)
+    if not (kept.any() and varied.any()):
+        return average_of(np.zeros(len(varied)), varied, average)
+    importance = _importance(info, kept)
+    values, share = concentration(importance, axis=1), importance.sum(axis=1)
+    if average is None:
+        return average_of(values, varied, average)
+    # A factor that no code knows counts in full, and scores 0.
+    weight = np.where(share > 0, share, 1.0)[varied]
+    return float(values[varied] @ weight / weight.sum())

@@ -1,0 +1,1 @@
+"""Scores that hold factors fixed or change them."""

@@ -1,0 +1,492 @@
+"""Scores that hold factors fixed or let them vary, by grouping rows on factor values."""
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import ArrayLike, NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, validate_params
+from threadpoolctl import threadpool_limits
+
+from .._validation import (
+    FACTORS_CODES,
+    Checked,
+    check_data,
+    live_codes,
+    varied_factors,
+    warn_degenerate,
+)
+from ._robustness import known_score
+
+__all__ = [
+    "beta_vae_score",
+    "factor_vae_score",
+    "r_factor_vae_score",
+]
+
+_DRAWS: dict[str, list] = {
+    "n_train": [Interval(Integral, 1, None, closed="left")],
+    "n_eval": [Interval(Integral, 1, None, closed="left")],
+    "adjusted": ["boolean"],
+    "factor_bins": FACTORS_CODES["factor_bins"],
+    "nan_policy": FACTORS_CODES["nan_policy"],
+    "random_state": FACTORS_CODES["random_state"],
+}
+_VOTES: dict[str, list] = {
+    **_DRAWS,
+    "batch_size": [Interval(Integral, 2, None, closed="left")],
+    "prune_threshold": [Interval(Real, 0, 1, closed="both")],
+}
+# Rows drawn at once: keeps the temporaries in the cache, whatever the number of draws.
+_CHUNK = 2**17
+
+
+@validate_params(
+    {
+        **_DRAWS,
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "standardize": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def beta_vae_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_train: int = 10000,
+    n_eval: int = 5000,
+    batch_size: int = 64,
+    standardize: bool = True,
+    adjusted: bool = False,
+    factor_bins: int | str | None = None,
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> float:
+    r"""Beta-VAE score: does the difference of codes tell which factor was held fixed?
+
+    A factor is chosen, and pairs of rows that agree in it are drawn. The mean absolute difference
+    of their codes is handed to a logistic regression, which has to name the factor. Between 0 and
+    1, higher is better; codes that know nothing reach the share of the commonest factor, about
+    1 / n_factors.
+
+    .. math:: d = \frac{1}{B} \sum_{b=1}^{B} |z^{(1)}_b - z^{(2)}_b|, \qquad
+        \mathrm{score} = P(\hat k(d) = k)
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    n_train, n_eval : int, default=10000 and 5000
+        Number of groups of pairs on which the classifier is trained and judged.
+    batch_size : int, default=64
+        Pairs per group. Every pair has a value of its own of the fixed factor, drawn uniformly.
+    standardize : bool, default=True
+        Whether codes are divided by their standard deviation first. As published they are not,
+        which makes the score depend on the scale of the codes.
+    adjusted : bool, default=False
+        Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        The draws.
+
+    Returns
+    -------
+    score : float
+        Share of the evaluation groups whose factor is named.
+
+    See Also
+    --------
+    factor_vae_score : The same question, with a majority vote in place of the regression.
+
+    Notes
+    -----
+    Rows are drawn with replacement from the given samples in place of a simulator; a value that
+    only one row has is never fixed, for nothing differs there. The score is a share of `n_eval`
+    random groups, hence uncertain by about sqrt(p (1 - p) / n_eval). A linear classifier sees
+    rotated codes as well as aligned ones: a score of 1 does not prove disentanglement. Factors
+    with a single value are left out with a warning. If all codes are constant the score is chance,
+    1 / n_factors; if only one factor is left it is 1; both with a warning.
+
+    References
+    ----------
+    Higgins, Matthey, Pal, Burgess, Glorot, Botvinick, Mohamed and Lerchner (2017). beta-VAE:
+    Learning basic visual concepts with a constrained variational framework. ICLR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import beta_vae_score
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(4, size=(1000, 3))
+    >>> draws = {"n_train": 500, "n_eval": 500, "random_state": 0}
+    >>> beta_vae_score(factors, factors * 0.01, **draws)
+    1.0
+    >>> beta_vae_score(factors, rng.normal(size=(1000, 3)), adjusted=True, **draws) < 0.1
+    True
+    """
+    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
+    live, pool = live_codes(checked.codes, warn=False), _pool_of_values(checked.factors)
+    known = known_score(len(pool.first), live, chance=1 / max(len(pool.first), 1))
+    if known is not None:
+        return _adjust(known, len(pool.first), adjusted)
+    kept = checked.codes[:, live]
+    scaled = _standardise(kept) if standardize else np.ascontiguousarray(kept.T)
+    rng = check_random_state(random_state)
+    (X, y), (X_eval, y_eval) = (
+        _mean_differences(pool, scaled, n, batch_size, rng) for n in (n_train, n_eval)
+    )
+    if np.ptp(y) == 0:
+        return _adjust(float(np.mean(y_eval == y[0])), len(pool.first), adjusted)
+    with threadpool_limits(1):
+        classifier = LogisticRegression(max_iter=1000).fit(X, y)
+        accuracy = float(np.mean(classifier.predict(X_eval) == y_eval))
+    return _adjust(accuracy, len(pool.first), adjusted)
+
+
+@validate_params(_VOTES, prefer_skip_nested_validation=True)
+def factor_vae_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_train: int = 10000,
+    n_eval: int = 5000,
+    batch_size: int = 64,
+    prune_threshold: float = 0.05,
+    adjusted: bool = False,
+    factor_bins: int | str | None = None,
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> float:
+    r"""FactorVAE score: does the steadiest code tell which factor was held fixed?
+
+    A factor is fixed at one of its values and rows with that value are drawn. The code whose
+    variance, as a share of its variance over all rows, is least casts a vote. Each code stands
+    for the factor that it votes for most often. Between 0 and 1, higher is better; codes that
+    know nothing reach about 1 / n_factors.
+
+    .. math:: j^* = \arg\min_j \frac{\mathrm{Var}(z_j \mid y_k = v)}{\mathrm{Var}(z_j)}, \qquad
+        \mathrm{score} = P(\hat k(j^*) = k)
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    n_train, n_eval : int, default=10000 and 5000
+        Number of votes that assign codes to factors, and number of votes that are judged.
+    batch_size : int, default=64
+        Rows behind every vote.
+    prune_threshold : float, default=0.05
+        Codes whose standard deviation is below this share of the largest one cast no votes.
+    adjusted : bool, default=False
+        Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        The draws.
+
+    Returns
+    -------
+    score : float
+        Share of the evaluation votes that name the fixed factor.
+
+    See Also
+    --------
+    beta_vae_score : The same question, put to a logistic regression.
+    r_factor_vae_score : One factor varies and all others are fixed.
+
+    Notes
+    -----
+    Collapsed codes are pruned relative to the most varied code; published implementations use an
+    absolute standard deviation of 0.05, which scores good codes of small scale 0. Rows are drawn
+    with replacement from the given samples in place of a simulator, values of a factor uniformly;
+    a value that only one row has is never fixed, for nothing varies there. The score is uncertain
+    by about sqrt(p (1 - p) / n_eval). Factors with a single value are left out with a warning. If
+    all codes are constant nobody votes and the score is 0; if only one factor is left it is 1;
+    both with a warning.
+
+    References
+    ----------
+    Kim and Mnih (2018). Disentangling by factorising. ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import factor_vae_score
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(4, size=(1000, 3))
+    >>> factor_vae_score(factors, factors * 0.01, random_state=0)
+    1.0
+    >>> factor_vae_score(factors, rng.normal(size=(1000, 3)), adjusted=True, random_state=0) < 0.1
+    True
+    """
+    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
+    pool = _pool_of_values(checked.factors)
+    draws = (n_train, n_eval, batch_size)
+    return _vote_score(checked, pool, draws, prune_threshold, adjusted, random_state, np.argmin)
+
+
+@validate_params(_VOTES, prefer_skip_nested_validation=True)
+def r_factor_vae_score(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_train: int = 10000,
+    n_eval: int = 5000,
+    batch_size: int = 64,
+    prune_threshold: float = 0.05,
+    adjusted: bool = False,
+    factor_bins: int | str | None = None,
+    nan_policy: str = "raise",
+    random_state: int | RandomState | None = None,
+) -> float:
+    r"""Relevance FactorVAE score: does the liveliest code tell which factor alone varies?
+
+    All factors but one are fixed and rows with these values are drawn. The code whose variance,
+    as a share of its variance over all rows, is largest casts a vote. Each code stands for the
+    factor that it votes for most often. Between 0 and 1, higher is better; codes that know
+    nothing reach about 1 / n_factors.
+
+    .. math:: j^* = \arg\max_j \frac{\mathrm{Var}(z_j \mid y_{-k} = v)}{\mathrm{Var}(z_j)}, \qquad
+        \mathrm{score} = P(\hat k(j^*) = k)
+
+    Parameters
+    ----------
+    factors : array-like of shape (n_samples, n_factors)
+        The ground-truth factors, as classes.
+    codes : array-like of shape (n_samples, n_codes)
+        The representation.
+    n_train, n_eval : int, default=10000 and 5000
+        Number of votes that assign codes to factors, and number of votes that are judged.
+    batch_size : int, default=64
+        Rows behind every vote.
+    prune_threshold : float, default=0.05
+        Codes whose standard deviation is below this share of the largest one cast no votes.
+    adjusted : bool, default=False
+        Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
+    factor_bins : int, "unique" or None, default=None
+        How continuous factors are binned; they are an error if None.
+    nan_policy : {"raise", "omit"}, default="raise"
+        Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        The draws.
+
+    Returns
+    -------
+    score : float
+        Share of the evaluation votes that name the factor that varied.
+
+    See Also
+    --------
+    factor_vae_score : One factor is fixed and all others vary.
+
+    Notes
+    -----
+    The given samples stand in for a simulator: only combinations of the other factors count at
+    which this factor takes several values. Where there is none, as in a sparse sample of many
+    factors, the factor is left out with a warning; it helps to bin fine factors, or to sample
+    whole grids. Other implementations also draw from combinations at which nothing varies, which
+    costs good codes up to a few per cent. Pruning, draws, constant codes and lone factors are
+    treated as in :func:`factor_vae_score`.
+
+    References
+    ----------
+    Kim, Wang, Sahu and Pavlovic (2019). Relevance Factor VAE: Learning and identifying
+    disentangled factors. arXiv:1902.01568.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.metrics import r_factor_vae_score
+    >>> rng = np.random.default_rng(0)
+    >>> factors = rng.integers(4, size=(1000, 3))
+    >>> r_factor_vae_score(factors, factors * 0.01, random_state=0)
+    1.0
+    >>> r_factor_vae_score(factors, rng.normal(size=(1000, 3)), random_state=0) < 0.5
+    True
+    """
+    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
+    pool = _pool_of_others(checked.factors)
+    draws = (n_train, n_eval, batch_size)
+    return _vote_score(checked, pool, draws, prune_threshold, adjusted, random_state, np.argmax)
+
+
+class _Pool(NamedTuple):
+    """Groups of rows for every factor k: first[k] <= group < first[k] + n_groups[k]."""
+
+    rows: NDArray[np.int64]
+    """Row indices, group after group."""
+    start: NDArray[np.int64]
+    """(all groups,): where the group begins in `rows`."""
+    count: NDArray[np.int64]
+    """(all groups,): its number of rows, at least 2."""
+    first: NDArray[np.int64]
+    """(n_factors that have groups,)."""
+    n_groups: NDArray[np.int64]
+    """(n_factors that have groups,)."""
+
+    def draw_groups(
+        self, factor: NDArray, shape: tuple[int, ...], rng: RandomState
+    ) -> NDArray[np.int64]:
+        """A group of each factor, uniformly; factor broadcasts against shape."""
+        return self.first[factor] + (rng.random_sample(shape) * self.n_groups[factor]).astype(int)
+
+    def draw_rows(
+        self, group: NDArray, shape: tuple[int, ...], rng: RandomState
+    ) -> NDArray[np.int64]:
+        """A row of each group, uniformly; group broadcasts against shape."""
+        offset = (rng.random_sample(shape) * self.count[group]).astype(int)
+        return self.rows[self.start[group] + offset]
+
+
+def _pool_of_values(factors: NDArray[np.int64]) -> _Pool:
+    """Groups of equal value of one factor."""
+    varied = varied_factors(factors)
+    labels = [factors[:, k] for k in np.flatnonzero(varied)]
+    return _pool(labels, [np.bincount(label) > 1 for label in labels], np.flatnonzero(varied))
+
+
+def _pool_of_others(factors: NDArray[np.int64]) -> _Pool:
+    """Groups of equal value of all factors but one, in which that one varies."""
+    names = np.flatnonzero(varied_factors(factors))
+    labels, usable = [], []
+    for k in names:
+        label = np.zeros(len(factors), dtype=np.int64)
+        for other in names[names != k]:
+            # Compressed at every step, so that the product of all classes cannot overflow.
+            joint = label * (factors[:, other].max() + 1) + factors[:, other]
+            label = np.unique(joint, return_inverse=True)[1]
+        order = np.argsort(label, kind="stable")
+        begin = np.cumsum(np.bincount(label)) - np.bincount(label)
+        value = factors[order, k]
+        usable.append(np.minimum.reduceat(value, begin) < np.maximum.reduceat(value, begin))
+        labels.append(label)
+    return _pool(labels, usable, names)
+
+
+def _pool(labels: list[NDArray], usable: list[NDArray], names: NDArray) -> _Pool:
+    left_out = [int(k) for k, use in zip(names, usable) if not use.any()]
+    if left_out:
+        warn_degenerate(
+            f"factors {left_out} have no two rows to compare and are left out of the score: every "
+            "row is alone in the values that would be fixed. Use more rows, or fewer values per "
+            "factor."
+        )
+    kept = [(label, use) for label, use in zip(labels, usable) if use.any()]
+    if not kept:
+        empty = np.zeros(0, dtype=np.int64)
+        return _Pool(empty, empty, empty, empty, empty)
+    rows = np.concatenate([np.argsort(label, kind="stable") for label, _ in kept])
+    counts = [np.bincount(label) for label, _ in kept]
+    starts = [len(kept[0][0]) * i + np.cumsum(c) - c for i, c in enumerate(counts)]
+    start = np.concatenate([start[use] for start, (_, use) in zip(starts, kept)])
+    count = np.concatenate([count[use] for count, (_, use) in zip(counts, kept)])
+    n_groups = np.array([use.sum() for _, use in kept])
+    return _Pool(rows, start, count, np.cumsum(n_groups) - n_groups, n_groups)
+
+
+def _adjust(accuracy: float, n_factors: int, adjusted: bool) -> float:
+    if not adjusted or n_factors < 2:
+        return accuracy
+    chance = 1.0 / n_factors
+    return (accuracy - chance) / (1.0 - chance)
+
+
+def _standardise(codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Codes as contiguous rows (n_codes, n_samples) of mean 0 and variance 1; none constant."""
+    centred = np.ascontiguousarray((codes - codes.mean(axis=0)).T)
+    # The largest magnitude goes first: the squares of tiny values would vanish.
+    centred /= np.abs(centred).max(axis=1, keepdims=True)
+    return centred / centred.std(axis=1, ddof=1, keepdims=True)
+
+
+def _chunks(n_draws: int, batch_size: int) -> list[int]:
+    size = max(_CHUNK // batch_size, 1)
+    return [min(size, n_draws - begin) for begin in range(0, n_draws, size)]
+
+
+def _mean_differences(
+    pool: _Pool, codes: NDArray, n_draws: int, batch_size: int, rng: RandomState
+) -> tuple[NDArray, NDArray]:
+    """Mean absolute difference of the codes over pairs that agree in a factor, and the factor."""
+    differences, fixed = [], []
+    for size in _chunks(n_draws, batch_size):
+        factor = rng.randint(len(pool.first), size=size)
+        shape = (size, batch_size)
+        group = pool.draw_groups(factor[:, None], shape, rng)
+        one, two = pool.draw_rows(group, shape, rng), pool.draw_rows(group, shape, rng)
+        differences.append(
+            np.column_stack([np.abs(code[one] - code[two]).mean(axis=1) for code in codes])
+        )
+        fixed.append(factor)
+    return np.concatenate(differences), np.concatenate(fixed)
+
+
+def _vote_score(
+    checked: Checked,
+    pool: _Pool,
+    draws: tuple[int, int, int],
+    prune_threshold: float,
+    adjusted: bool,
+    random_state: int | RandomState | None,
+    pick: Callable[..., NDArray],
+) -> float:
+    live, n_factors = live_codes(checked.codes, warn=False), len(pool.first)
+    known = known_score(n_factors, live, chance=0.0)
+    if known is not None:
+        return known
+    codes = checked.codes[:, live]
+    # Relative to the largest code first: the squares of tiny values would vanish.
+    spread = (codes / np.ptp(codes, axis=0).max()).std(axis=0)
+    scaled = _standardise(codes[:, spread >= prune_threshold * spread.max()])
+    rng = check_random_state(random_state)
+    n_train, n_eval, batch_size = draws
+    votes, judged = (_votes(pool, scaled, n, batch_size, rng, pick) for n in (n_train, n_eval))
+    return _adjust(_majority_accuracy(votes, judged), n_factors, adjusted)
+
+
+def _majority_accuracy(votes: NDArray, judged: NDArray) -> float:
+    """Vote tables (K, D): share of the judged votes that fall to the majority's factor."""
+    winner = votes.argmax(axis=0)
+    return float(judged[winner, np.arange(votes.shape[1])].sum() / judged.sum())
+
+
+def _votes(
+    pool: _Pool,
+    codes: NDArray,
+    n_draws: int,
+    batch_size: int,
+    rng: RandomState,
+    pick: Callable[..., NDArray],
+) -> NDArray[np.int64]:
+    """How often each code was picked for each factor (K, D)."""
+    votes = np.zeros((len(pool.first), len(codes)), dtype=np.int64)
+    for size in _chunks(n_draws, batch_size):
+        factor = rng.randint(len(pool.first), size=size)
+        group = pool.draw_groups(factor, (size,), rng)
+        rows = pool.draw_rows(group[:, None], (size, batch_size), rng)
+        variance = np.column_stack([_batch_variance(code[rows]) for code in codes])
+        np.add.at(votes, (factor, pick(variance, axis=1)), 1)
+    return votes
+
+
+def _batch_variance(batch: NDArray) -> NDArray:
+    """Variance of every row of standardised values, exactly 0 where it is mere rounding."""
+    n = batch.shape[1]
+    mean = batch.mean(axis=1)
+    square = np.einsum("ij,ij->i", batch, batch) / n
+    variance = (square - mean**2) * n / (n - 1)
+    # Otherwise rounding would choose among several codes that all stay put.
+    return np.where(variance > 1e-12 * np.maximum(square, 1.0), variance, 0.0)

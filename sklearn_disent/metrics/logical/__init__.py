@@ -1,0 +1,1 @@
+"""Closed forms of the quantities that logical definitions give."""

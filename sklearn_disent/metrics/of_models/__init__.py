@@ -1,0 +1,1 @@
+"""What needs the fitted model itself: its posterior, decoder or likelihood."""

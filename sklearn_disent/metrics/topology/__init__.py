@@ -1,0 +1,1 @@
+"""Topology of what a model generates."""
