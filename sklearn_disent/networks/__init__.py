@@ -5,7 +5,7 @@ from sklearn_disent.networks._broadcast import SpatialBroadcastDecoder
 from sklearn_disent.networks._burgess import BurgessDecoder, BurgessEncoder
 from sklearn_disent.networks._chen import ChenDecoder, ChenEncoder
 from sklearn_disent.networks._discriminator import Discriminator
-from sklearn_disent.networks._flow import FactorisedFlow
+from sklearn_disent.networks._flow import FactorizedFlow
 from sklearn_disent.networks._locatello import LocatelloDecoder, LocatelloEncoder
 from sklearn_disent.networks._mlp import MLPDecoder, MLPEncoder
 from sklearn_disent.networks._montero import (
@@ -23,7 +23,7 @@ __all__ = [
     "ChenDecoder",
     "ChenEncoder",
     "Discriminator",
-    "FactorisedFlow",
+    "FactorizedFlow",
     "LocatelloDecoder",
     "LocatelloEncoder",
     "MLPDecoder",

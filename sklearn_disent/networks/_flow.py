@@ -1,4 +1,4 @@
-"""A factorised prior that learns its marginals."""
+"""A factorized prior that learns its marginals."""
 
 import math
 
@@ -8,7 +8,7 @@ from torch import nn
 _INVERSION_STEPS = 60  # halvings: from a bracket of any sensible width to float64 precision
 
 
-class FactorisedFlow(nn.Module):
+class FactorizedFlow(nn.Module):
     """Planar flows from every latent to a standard normal, one latent at a time.
 
     A layer is ``f(z) = z + (a / w) tanh(w z + b)`` with w > 0 and a > -1, so that its slope
@@ -29,7 +29,7 @@ class FactorisedFlow(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> flow = FactorisedFlow(2)
+    >>> flow = FactorizedFlow(2)
     >>> flow.log_prob(torch.zeros(1, 2))
     tensor([[-0.9189, -0.9189]], grad_fn=<AddBackward0>)
     """
