@@ -1,46 +1,107 @@
-"""A skorch net that is a scikit-learn transformer. All wiring between the two lives here."""
+"""A skorch net that is a scikit-learn transformer: all wiring between the two.
 
-import copy
+What is overridden, and why. Of skorch (``NeuralNet``):
+
+=========================  ========================================================================
+``__init__``               stores parameters only; skorch also builds ``history_`` and the like
+``history_``               ``initialized_``, ``virtual_params_``: on the class until ``fit``,
+                           since scikit-learn allows no fitted attribute before it
+``__setattr__``            only fitted modules (``name_``) are registered, so that a module
+                           instance may be a parameter
+``get_params``             BaseEstimator's, plus the keys with a double underscore
+``set_params``             does not re-initialise a fitted net; only learning rates act at once
+``__repr__``               BaseEstimator's: one line of parameters, whether fitted or not
+``__getstate__``           leaves out what is of use during ``fit`` only
+``_get_param_names``       BaseEstimator's, from the signature; skorch's takes every attribute
+``_validate_params``       BaseEstimator's; skorch's own looks for misspelt prefixes
+``_params_to_validate``    empty, for the same reason
+``fit``                    validates X once, in any layout, and trains on :class:`RowDataset`
+``partial_fit``            the same; keeps skorch's ``classes``, which callers pass
+``predict``                the codes, so that ``make_scorer(metric)`` works
+``predict_proba``          absent: scikit-learn concludes from it that a net is a classifier
+``initialize``             needs the shape of the input; draws the seed of everything random
+``initialize_module``      weights from ``random_state``, not from the global generator
+``initialize_criterion``   the loss is the model's own
+``initialize_history``     a new object: where a refit is refused, the old one is intact
+``get_params_for_          Adam runs fused unless told otherwise
+optimizer``
+``_default_callbacks``     no scoring of losses by callbacks: ``run_single_epoch`` records them
+``get_iterator``           own generator for the order of rows, training rows shuffled
+``get_split_datasets``     the data set holds y: splitters get the user's
+``run_single_epoch``       generators seeded by epoch, so that warm epochs add up; losses are
+                           read once per epoch
+``train_step_single``      ``_step`` gives loss and named terms
+``validation_step``        the same without gradient
+``on_train_begin``         remembers the weights, to go back to if training diverges
+``on_batch_end``           counts optimiser steps, which schedules follow
+``use_caching``            False: cached codes are in shuffled order, labels are not
+``predict_nonlinearity``   None: codes are returned as they are
+``torch_load_kwargs``      None, skorch's default, which its ``__init__`` would set
+=========================  ========================================================================
+
+Of scikit-learn (``BaseEstimator``, ``TransformerMixin``):
+
+=========================  ========================================================================
+``__init_subclass__``      one signature without ``**kwargs``; constraints from annotations
+``__sklearn_tags__``       float32 is kept, images are fine
+=========================  ========================================================================
+
+``_callbacks.py`` overrides ``notify`` and four ``on_...`` methods, so that scikit-learn's callbacks
+are told of what skorch's are told of. Everything else of both libraries is as it was.
+"""
+
 import inspect
-import threading
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from skorch import NeuralNet
 from skorch.callbacks import EpochTimer, PrintLog
 from skorch.history import History
 from torch import nn
 
-from sklearn_disent.exceptions import TrainingDivergedError, TrainingWarning
-from sklearn_disent.models._callbacks import CallbackBridge, StopTraining
-from sklearn_disent.models._data import (
+from .._params import (
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    RandomStateLike,
+    Verbose,
+    constraints_of,
+    fit_context,
+    init_constraints,
+)
+from ..exceptions import TrainingWarning
+from ._callbacks import CallbackBridge, StopTraining
+from ._data import (
     Layout,
     RowDataset,
     as_rows,
     batch_loader,
+    check_float32,
     find_layout,
     match_layout,
+    read_input_shape,
     uint8_scale,
 )
-from sklearn_disent.models._memory import freed_memory_kept
+from ._memory import freed_memory_kept
+from ._seeding import seeded
+from ._state import GoodWeights, unchanged_on_error
 
-# torch's default initialisers only know the global generator, so one fit at a time may use it.
-_WEIGHT_INIT_LOCK = threading.Lock()
+# Attributes that are of use during fit only, and are not saved.
+_OF_FIT = (
+    "_callback_fit_ctx",
+    "_dataset",
+    "_epoch_context",
+    "_generator",
+    "_good_weights",
+    "_moments",
+)
 
 
 class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, NeuralNet):
@@ -49,23 +110,6 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     Subclasses define ``_make_module``, ``_step`` and ``_encode``; parameters are explained in
     :class:`NeuralNetTransformer`.
     """
-
-    _parameter_constraints: dict = {
-        "optimizer": [callable],
-        "lr": [Interval(Real, 0, None, closed="neither")],
-        "max_epochs": [Interval(Integral, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1})],
-        "input_shape": [tuple, list, None],
-        "train_split": [callable, None],
-        "callbacks": [list, tuple, None, StrOptions({"disable"})],
-        "iterator_train": [callable],
-        "iterator_valid": [callable],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-        "device": [str, torch.device],
-        "compile": ["boolean"],
-        "random_state": ["random_state"],
-    }
 
     # Parameters may begin with one of these and a double underscore.
     _prefixes = ("module", "optimizer", "iterator_train", "iterator_valid", "callbacks", "compile")
@@ -84,20 +128,20 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     def __init__(
         self,
         *,
-        optimizer: Callable = torch.optim.Adam,
-        lr: float = 1e-3,
-        max_epochs: int = 20,
-        batch_size: int = 64,
-        input_shape: tuple[int, ...] | None = None,
-        train_split: Callable | None = None,
-        callbacks: list | str | None = None,
-        iterator_train: Callable = batch_loader,
-        iterator_valid: Callable = batch_loader,
+        optimizer: Callable[..., Any] = torch.optim.Adam,
+        lr: PositiveFloat = 1e-3,
+        max_epochs: NonNegativeInt = 20,
+        batch_size: PositiveInt | Literal[-1] = 64,
+        input_shape: tuple[int, ...] | list[int] | None = None,
+        train_split: Callable[..., Any] | None = None,
+        callbacks: list | tuple | Literal["disable"] | None = None,
+        iterator_train: Callable[..., Any] = batch_loader,
+        iterator_valid: Callable[..., Any] = batch_loader,
         warm_start: bool = False,
-        verbose: int = 0,
+        verbose: Verbose = 0,
         device: str | torch.device = "cpu",
         compile: bool = False,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomStateLike = None,
         **kwargs: Any,
     ) -> None:
         self.optimizer = optimizer
@@ -123,9 +167,15 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
                 )
             setattr(self, name, value)
 
+    _parameter_constraints: dict[str, list[Any]] = constraints_of(__init__)
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Publish one signature without ``**kwargs``: the subclass's own, then the parent's."""
+        """Publish one signature without ``**kwargs``: the subclass's own, then the parent's.
+
+        What a parameter may be is read off its annotation; one without is not checked.
+        """
         super().__init_subclass__(**kwargs)
+        cls._parameter_constraints = init_constraints(cls)
         if "__init__" in vars(cls):
             own = inspect.signature(cls.__init__).parameters
             inherited = inspect.signature(super(cls, cls).__init__).parameters
@@ -201,14 +251,14 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     @property
     def predict_proba(self):
-        """Not offered: codes are no probabilities (scikit-learn looks for this name)."""
+        """Not offered: codes are not probabilities (scikit-learn looks for this name)."""
         raise AttributeError(f"{type(self).__name__} has no predict_proba.")
 
     # -- reading X ---------------------------------------------------------------------------
 
     def _read_X(self, X: Any, *, reset: bool) -> tuple[np.ndarray, Layout]:
         """Validate X once; return its rows, unconverted, and their layout."""
-        declared = self._declared_shape() if reset else self.input_shape_
+        declared = read_input_shape(self.input_shape) if reset else self.input_shape_
         rows, shape = as_rows(X)
         rows = validate_data(
             self, rows, reset=reset, dtype="numeric", ensure_min_samples=2 if reset else 1
@@ -220,29 +270,9 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         self._check_range(rows, layout, reset=reset)
         return rows, layout
 
-    def _declared_shape(self) -> tuple[int, ...] | None:
-        """The ``input_shape`` parameter as ``(n_features,)`` or ``(C, H, W)``."""
-        if self.input_shape is None:
-            return None
-        shape = tuple(self.input_shape)
-        is_integer = all(isinstance(size, Integral) and size > 0 for size in shape)
-        if not is_integer or not 1 <= len(shape) <= 3:
-            raise ValueError(
-                "input_shape must be (n_features,), (height, width) or (channels, height, width) "
-                f"of positive integers, got {self.input_shape!r}."
-            )
-        return (1, *shape) if len(shape) == 2 else shape
-
     def _check_range(self, rows: np.ndarray, layout: Layout, *, reset: bool) -> None:
-        """Refuse values that the module's float32 cannot hold."""
-        if rows.dtype == np.float64 and rows.size:
-            low, high = rows.min(), rows.max()
-            limit = np.finfo(np.float32).max
-            if low < -limit or high > limit:
-                raise ValueError(
-                    f"X has values from {low} to {high}, too large for float32. Scale X, for "
-                    "instance with StandardScaler."
-                )
+        """Refuse values that the module cannot take."""
+        check_float32(rows)
 
     def _to_tensor(self, rows: torch.Tensor, layout: Layout) -> torch.Tensor:
         """Rows of a batch to the module's float32 input, in the memory format it likes."""
@@ -311,14 +341,15 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         """
         return self._fit(X, y, cold=not self.initialized_)
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def _fit(self, X: Any, y: Any, *, cold: bool, **arrays: Any) -> Self:
-        with self._unchanged_on_error():
+    @fit_context(prefer_skip_nested_validation=False)
+    def _fit(self, X: Any, y: Any, *, cold: bool, **metadata: Any) -> Self:
+        with unchanged_on_error(self):
             rows, layout = self._read_X(X, reset=cold)
             self._layout = layout
-            extras = self._read_fit_arrays(rows, y, cold=cold, **arrays)
             if cold:
                 self._set_input(rows, layout)
+            extras = self._read_extras(rows, y, metadata, reset=cold)
+            if cold:
                 self.initialized_ = False  # silences skorch's "Re-initializing"
                 self.initialize()
         dataset = RowDataset(rows, X, y, extras)
@@ -329,8 +360,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         except StopTraining:
             pass
         finally:
-            self._good_state = None
-            self._generator = self._dataset = None
+            self._good_weights = self._generator = self._dataset = None
         self.notify("on_train_end", X=X, y=y)
         for message in self._training_troubles():
             # User code called fit, which called _fit through scikit-learn's wrapper.
@@ -346,24 +376,13 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         self.input_shape_ = layout.input_shape
         self._uint8_scale = uint8_scale(rows)
 
-    def _read_fit_arrays(
-        self, rows: np.ndarray, y: Any, *, cold: bool, **arrays: Any
+    def _read_extras(
+        self, rows: np.ndarray, y: Any, metadata: dict[str, Any], *, reset: bool
     ) -> dict[str, Any]:
         """Check y and fit's metadata; return the further arrays that each batch needs, by name."""
         if y is not None:
             check_consistent_length(rows, y)
         return {}
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Whatever goes wrong before training leaves a fitted estimator as it was."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
 
     def initialize(self) -> Self:
         """Build module, optimiser and callbacks; ``fit`` does it by itself.
@@ -375,7 +394,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         self : object
         """
         if not hasattr(self, "input_shape_"):
-            shape = self._declared_shape()
+            shape = read_input_shape(self.input_shape)
             if shape is None:
                 raise ValueError(
                     "The shape of the input is not known before fit. Set input_shape, or call fit."
@@ -396,8 +415,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def _build(self, make: Callable[[], nn.Module], seed: int) -> nn.Module:
         """Make a module with weights drawn from this seed, in the memory format it likes."""
-        with _WEIGHT_INIT_LOCK, torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)
+        with seeded(seed):
             module = make()
             if len(self.input_shape_) == 3 and getattr(module, "channels_last", False):
                 module = module.to(memory_format=torch.channels_last)
@@ -477,7 +495,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         means = {name: total.item() / n_rows for name, total in sums.items()}
         self._record_epoch(prefix, means, n_batches)
         if training:
-            self._keep_good_state(means["loss"])
+            self._good_weights.check(means["loss"], len(self.history_))
 
     def _record_epoch(self, prefix: str, means: dict[str, float], n_batches: int) -> None:
         name = f"{prefix}_loss"
@@ -486,24 +504,6 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             self.history_.record(f"{prefix}_{key}", value)
         self.history_.record(f"{name}_best", bool(means["loss"] < best))
         self.history_.record(f"{prefix}_batch_count", n_batches)
-
-    def _keep_good_state(self, loss: float) -> None:
-        """Remember the weights while they are finite; go back to them when they are not."""
-        modules = {name: getattr(self, name + "_") for name in self._modules}
-        finite = np.isfinite(loss) and all(
-            torch.isfinite(p).all() for m in modules.values() for p in m.parameters()
-        )
-        if finite:
-            self._good_state = {n: copy.deepcopy(m.state_dict()) for n, m in modules.items()}
-            return
-        for name, state in self._good_state.items():
-            modules[name].load_state_dict(state)
-        raise TrainingDivergedError(
-            f"The loss became {loss} in epoch {len(self.history_)}; the weights are those from "
-            "before that epoch. Usual remedies: a smaller lr, scaled input, smaller weights of "
-            "the penalty terms, gradient clipping "
-            "(callbacks=[skorch.callbacks.GradientNormClipping(1.0)])."
-        )
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Forward and backward pass of one batch; part of skorch's protocol."""
@@ -524,9 +524,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
         """Remember the weights, to go back to; part of skorch's protocol."""
-        self._good_state = {
-            n: copy.deepcopy(getattr(self, n + "_").state_dict()) for n in self._modules
-        }
+        self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
         super().on_train_begin(net, X=X, y=y, **kwargs)
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kw: Any) -> None:
@@ -535,9 +533,20 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("_callback_fit_ctx", "_epoch_context", "_generator", "_dataset", "_moments"):
-            state.pop(name, None)  # of use during fit only
+        for name in _OF_FIT:
+            state.pop(name, None)
         return state
+
+    @property
+    def generator(self) -> torch.Generator:
+        """Generator of all noise in training, on the model's device; there during ``fit`` only.
+
+        Seeded by epoch from ``random_state``: what is drawn from it repeats exactly.
+        """
+        generator = getattr(self, "_generator", None)
+        if generator is None:
+            raise AttributeError(f"{type(self).__name__} has a generator only while it is fitted.")
+        return generator
 
     # -- using the fitted module -------------------------------------------------------------
 

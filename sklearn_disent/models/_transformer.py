@@ -8,8 +8,8 @@ from typing import Any, Self
 import torch
 from torch import nn
 
-from sklearn_disent.models._net import BaseNet
-from sklearn_disent.networks import Autoencoder
+from ..networks import Autoencoder
+from ._net import BaseNet
 
 
 class ReconstructionLoss(nn.Module):
@@ -105,18 +105,13 @@ class NeuralNetTransformer(BaseNet):
     (150, 2)
     """
 
-    _parameter_constraints: dict = {
-        **BaseNet._parameter_constraints,
-        "module": [callable, nn.Module],
-        "criterion": [callable, nn.Module],
-    }
     _prefixes = ("criterion", *BaseNet._prefixes)
 
     def __init__(
         self,
-        module: Callable | nn.Module = Autoencoder,
+        module: Callable[..., Any] | nn.Module = Autoencoder,
         *,
-        criterion: Callable | nn.Module = ReconstructionLoss,
+        criterion: Callable[..., Any] | nn.Module = ReconstructionLoss,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)

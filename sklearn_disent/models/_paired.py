@@ -1,174 +1,22 @@
 """Models that learn from pairs of observations which share some of their factors."""
 
-from abc import abstractmethod
-from numbers import Integral
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
-from sklearn_disent.models._pairs import DrawnPartners, read_partners
-from sklearn_disent.models._schedules import Weight, weight_constraint
-from sklearn_disent.models._terms import KLParts, gaussian_kl
+from .._params import NonNegativeInt, PositiveInt, Weight
+from ._base import BaseVAE
+from ._module import Terms, VAEOutput
+from ._partners import DrawnPartners, read_partners
+from .terms import KLParts, gaussian_kl
 
 _MANY = 0.1  # share of rows without a partner, from which the user is told
 
 
-class PairVAE(BaseVAE):
-    """What AdaGVAE and AdaMLVAE share: all but how two posteriors become one."""
-
-    _parameter_constraints: dict = {
-        **BaseVAE._parameter_constraints,
-        "beta": weight_constraint(),
-        "n_changed": [Interval(Integral, 0, None, closed="left"), None],
-        "symmetric": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        beta: Weight = 6.0,
-        n_changed: int | None = None,
-        symmetric: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(n_components, **kwargs)
-        self.beta = beta
-        self.n_changed = n_changed
-        self.symmetric = symmetric
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True  # unless pairs are given
-        return tags
-
-    def fit(self, X: Any, y: Any = None, *, X_pair: Any = None) -> Self:
-        """Train the module.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features), (n, H, W), (n, C, H, W) or (n, H, W, C)
-            Observations: NumPy array, memory map, torch tensor, DataFrame or nested list.
-        y : array-like of shape (n,) or (n, n_factors) or None, default=None
-            Labels, from which pairs are drawn if ``X_pair`` is None; else only scoring callbacks
-            use them. Rows with unknown labels (NaN, or -1 among integers) get no partner.
-        X_pair : array-like of the shape of X, default=None
-            Partner of each observation, which shares some factors with it.
-
-        Returns
-        -------
-        self : object
-        """
-        cold = not (self.warm_start and self.initialized_)
-        return self._fit(X, y, cold=cold, X_pair=X_pair)
-
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, *, X_pair: Any = None
-    ) -> Self:
-        """Train for ``max_epochs`` further epochs.
-
-        Parameters
-        ----------
-        X : array-like
-            Observations, as in :meth:`fit`.
-        y : array-like or None, default=None
-            Labels, as in :meth:`fit`.
-        classes : None
-            Not used; skorch's callers pass it.
-        X_pair : array-like or None, default=None
-            Partners, as in :meth:`fit`.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._fit(X, y, cold=not self.initialized_, X_pair=X_pair)
-
-    def _read_fit_arrays(
-        self, rows: NDArray, y: Any, *, cold: bool, X_pair: Any = None, **arrays: Any
-    ) -> dict[str, Any]:
-        extras = super()._read_fit_arrays(rows, y, cold=cold, **arrays)
-        self._n_rows = len(rows)
-        if X_pair is not None:
-            partners = read_partners(X_pair, rows)
-            self._check_range(partners, self._layout, reset=cold)
-            self.n_unpaired_ = 0
-        elif y is not None:
-            partners = DrawnPartners(rows, y, self.n_changed)
-            self.n_unpaired_ = partners.n_unpaired
-        else:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. Pass y "
-                "to draw pairs from, or the partners themselves as X_pair."
-            )
-        return {**extras, "partners": partners}
-
-    def on_epoch_begin(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
-        """Draw new pairs, if they are drawn from labels; part of skorch's protocol."""
-        super().on_epoch_begin(net, dataset_train=dataset_train, **kwargs)
-        dataset = dataset_train
-        while hasattr(dataset, "dataset"):  # a subset, where validation rows are held apart
-            dataset = dataset.dataset
-        partners = dataset.extras["partners"]
-        if isinstance(partners, DrawnPartners):
-            # Seeded by epoch, so that 2 + 2 warm epochs are the same as 4.
-            partners.draw(np.random.default_rng([self._seed, len(self.history_), 2]))
-            self.n_unpaired_ = partners.n_unpaired
-
-    def _training_troubles(self) -> list[str]:
-        troubles = super()._training_troubles()
-        if self.n_unpaired_ > _MANY * self._n_rows:
-            troubles.append(
-                f"{self.n_unpaired_} of {self._n_rows} rows have no partner that shares the value "
-                f"of a factor: {type(self).__name__} learnt from them as a BetaVAE does."
-            )
-        return troubles
-
-    def _forward(self, x: Tensor, extras: Any) -> tuple[Tensor, VAEOutput]:
-        both = torch.cat([x, self._to_tensor(extras["partners"], self._layout)])
-        means, log_vars = (part.chunk(2) for part in self.module_.encode(both))
-        mean, log_var = self._share(*zip(means, log_vars))
-        z = mean + (0.5 * log_var).exp() * self._noise(len(both))
-        return both, VAEOutput(mean, log_var, z, self.module_.decoder(z))
-
-    def _share(
-        self, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, Tensor]:
-        """Posteriors (mean, log-variance) of both views, one after the other, after sharing."""
-        with torch.no_grad():
-            shared = shared_latents(*first, *second, symmetric=self.symmetric)
-        common = self._average(*first, *second)
-        return tuple(
-            torch.cat([torch.where(shared, average, part) for part in parts])
-            for average, *parts in zip(common, first, second)
-        )
-
-    @staticmethod
-    @abstractmethod
-    def _average(
-        mean: Tensor, log_var: Tensor, other_mean: Tensor, other_log_var: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """One posterior, mean and log-variance, in place of two."""
-
-    def _terms(self, x: Tensor, output: VAEOutput, extras: Any) -> Terms:
-        return {
-            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
-            "kl": (self.beta, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
-        }
-
-    def _decomposition(self, output: VAEOutput, estimator: str = "mss") -> KLParts:
-        # Of the first views alone: stratified weights are for rows of the data set, each once.
-        n_rows = len(output.mean) // 2
-        first = VAEOutput(*(part[:n_rows] for part in output))
-        return super()._decomposition(first, estimator)
-
-
-class AdaGVAE(PairVAE):
+class AdaGVAE(BaseVAE):
     """VAE that learns from pairs which factors change: shared latents take the mean posterior.
 
     Two observations of a pair differ in some factors, nobody says which. Latents whose two
@@ -217,7 +65,8 @@ class AdaGVAE(PairVAE):
 
     References
     ----------
-    F. Locatello et al., Weakly-supervised disentanglement without compromises, ICML 2020.
+    Locatello, Poole, Rätsch, Schölkopf, Bachem and Tschannen (2020). Weakly-supervised
+    disentanglement without compromises. ICML.
 
     Examples
     --------
@@ -230,6 +79,155 @@ class AdaGVAE(PairVAE):
     (300, 2)
     """
 
+    def __init__(
+        self,
+        n_components: PositiveInt = 10,
+        *,
+        beta: Weight = 6.0,
+        n_changed: NonNegativeInt | None = None,
+        symmetric: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(n_components, **kwargs)
+        self.beta = beta
+        self.n_changed = n_changed
+        self.symmetric = symmetric
+
+    _own_metadata = ("X_pair",)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True  # unless pairs are given
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_pair: Any = None,
+        boxes: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        **metadata: Any,
+    ) -> Self:
+        """Train the module.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, features), (n, H, W), (n, C, H, W) or (n, H, W, C)
+            Observations: NumPy array, memory map, torch tensor, DataFrame or nested list.
+        y : array-like of shape (n,) or (n, n_factors) or None, default=None
+            Labels, from which pairs are drawn if ``X_pair`` is None; rows with unknown labels
+            (NaN, or -1 among integers) get no partner. Guidance and scoring callbacks may use them.
+        X_pair : array-like of the shape of X, default=None
+            Partner of each observation, which shares some factors with it.
+        boxes, mask : array-like or None, default=None
+            Regions of the images, for a guidance that reads them (:class:`Regions`).
+        **metadata : dict
+            What other guidance reads, one entry per observation.
+
+        Returns
+        -------
+        self : object
+        """
+        metadata |= {"X_pair": X_pair, "boxes": boxes, "mask": mask}
+        return self._fit(X, y, cold=not (self.warm_start and self.initialized_), **metadata)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        *,
+        X_pair: Any = None,
+        boxes: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        **metadata: Any,
+    ) -> Self:
+        """Train for ``max_epochs`` further epochs.
+
+        Parameters
+        ----------
+        X : array-like
+            Observations, as in :meth:`fit`.
+        y : array-like or None, default=None
+            Labels, as in :meth:`fit`.
+        classes : None
+            Not used; skorch's callers pass it.
+        X_pair : array-like or None, default=None
+            Partners, as in :meth:`fit`.
+        boxes, mask : array-like or None, default=None
+            As in :meth:`fit`.
+        **metadata : dict
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self : object
+        """
+        metadata |= {"X_pair": X_pair, "boxes": boxes, "mask": mask}
+        return self._fit(X, y, cold=not self.initialized_, **metadata)
+
+    def _read_extras(
+        self, rows: NDArray, y: Any, metadata: dict[str, Any], *, reset: bool
+    ) -> dict[str, Any]:
+        extras = super()._read_extras(rows, y, metadata, reset=reset)
+        self._n_rows = len(rows)
+        X_pair = metadata["X_pair"]
+        if X_pair is not None:
+            partners = read_partners(X_pair, rows)
+            self._check_range(partners, self._layout, reset=reset)
+            self.n_unpaired_ = 0
+        elif y is not None:
+            partners = DrawnPartners(rows, y, self.n_changed)
+            self.n_unpaired_ = partners.n_unpaired
+        else:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Pass y "
+                "to draw pairs from, or the partners themselves as X_pair."
+            )
+        return {**extras, "partners": partners}
+
+    def on_epoch_begin(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
+        """Draw new pairs, if they are drawn from labels; part of skorch's protocol."""
+        super().on_epoch_begin(net, dataset_train=dataset_train, **kwargs)
+        dataset = dataset_train
+        while hasattr(dataset, "dataset"):  # a subset, where validation rows are held apart
+            dataset = dataset.dataset
+        partners = dataset.extras["partners"]
+        if isinstance(partners, DrawnPartners):
+            # Seeded by epoch, so that 2 + 2 warm epochs are the same as 4.
+            partners.draw(np.random.default_rng([self._seed, len(self.history_), 2]))
+            self.n_unpaired_ = partners.n_unpaired
+
+    def _training_troubles(self) -> list[str]:
+        troubles = super()._training_troubles()
+        if self.n_unpaired_ > _MANY * self._n_rows:
+            troubles.append(
+                f"{self.n_unpaired_} of {self._n_rows} rows have no partner that shares the value "
+                f"of a factor: {type(self).__name__} learnt from them as a BetaVAE does."
+            )
+        return troubles
+
+    def _forward(self, x: Tensor, extras: dict[str, Tensor]) -> tuple[Tensor, VAEOutput]:
+        both = torch.cat([x, self._to_tensor(extras["partners"], self._layout)])
+        means, log_vars = (part.chunk(2) for part in self.module_.encode(both))
+        mean, log_var = self._share(*zip(means, log_vars))
+        z = mean + (0.5 * log_var).exp() * self.noise(len(both))
+        return both, VAEOutput(mean, log_var, z, self.module_.decoder(z))
+
+    def _share(
+        self, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """Posteriors (mean, log-variance) of both views, one after the other, after sharing."""
+        with torch.no_grad():
+            shared = shared_latents(*first, *second, symmetric=self.symmetric)
+        common = self._average(*first, *second)
+        return tuple(
+            torch.cat([torch.where(shared, average, part) for part in parts])
+            for average, *parts in zip(common, first, second)
+        )
+
     @staticmethod
     def _average(
         mean: Tensor, log_var: Tensor, other_mean: Tensor, other_log_var: Tensor
@@ -237,8 +235,20 @@ class AdaGVAE(PairVAE):
         variance = 0.5 * (log_var.exp() + other_log_var.exp())
         return 0.5 * (mean + other_mean), variance.log()
 
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
+        return {
+            "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
+            "kl": (self.beta, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
+        }
 
-class AdaMLVAE(PairVAE):
+    def kl_parts(self, output: VAEOutput, estimator: Literal["mss", "mws"] = "mss") -> KLParts:
+        # Of the first views alone: stratified weights are for rows of the data set, each once.
+        n_rows = len(output.mean) // 2
+        first = VAEOutput(*(part[:n_rows] for part in output))
+        return super().kl_parts(first, estimator)
+
+
+class AdaMLVAE(AdaGVAE):
     """VAE that learns from pairs which factors change: shared latents take a product posterior.
 
     As :class:`AdaGVAE`, but for the posterior of shared latents: it is the product of the two,
@@ -274,10 +284,11 @@ class AdaMLVAE(PairVAE):
 
     References
     ----------
-    F. Locatello et al., Weakly-supervised disentanglement without compromises, ICML 2020.
+    Locatello, Poole, Rätsch, Schölkopf, Bachem and Tschannen (2020). Weakly-supervised
+    disentanglement without compromises. ICML.
 
-    D. Bouchacourt, R. Tomioka and S. Nowozin, Multi-level variational autoencoder: Learning
-    disentangled representations from grouped observations, AAAI 2018.
+    Bouchacourt, Tomioka and Nowozin (2018). Multi-level variational autoencoder: Learning
+    disentangled representations from grouped observations. AAAI.
 
     Examples
     --------
@@ -309,15 +320,9 @@ def shared_latents(
     symmetric: bool = False,
 ) -> Tensor:
     """Which latents (n, D) of a pair are shared: those whose divergence is below the midpoint."""
-    divergence = _kl_between(mean, log_var, other_mean, other_log_var)
+    divergence = gaussian_kl(mean, log_var, other_mean, other_log_var)
     if symmetric:
-        backward = _kl_between(other_mean, other_log_var, mean, log_var)
+        backward = gaussian_kl(other_mean, other_log_var, mean, log_var)
         divergence = 0.5 * (divergence + backward)
     least, most = divergence.aminmax(dim=1, keepdim=True)
     return divergence < 0.5 * (least + most)
-
-
-def _kl_between(mean: Tensor, log_var: Tensor, other_mean: Tensor, other_log_var: Tensor) -> Tensor:
-    """``KL(N(mean, exp(log_var)), N(other_mean, exp(other_log_var)))``, elementwise."""
-    gap = log_var - other_log_var
-    return 0.5 * ((mean - other_mean).square() * (-other_log_var).exp() + gap.exp() - gap - 1)
