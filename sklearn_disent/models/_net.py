@@ -1,53 +1,51 @@
 """A skorch net that is a scikit-learn transformer: all wiring between the two.
 
-What is overridden, and why. Of skorch (``NeuralNet``):
+What is overridden, and why. Of skorch's NeuralNet:
 
-=========================  ========================================================================
-``__init__``               stores parameters only; skorch also builds ``history_`` and the like
-``history_``               ``initialized_``, ``virtual_params_``: on the class until ``fit``,
-                           since scikit-learn allows no fitted attribute before it
-``__setattr__``            only fitted modules (``name_``) are registered, so that a module
-                           instance may be a parameter
-``get_params``             BaseEstimator's, plus the keys with a double underscore
-``set_params``             does not re-initialise a fitted net; only learning rates act at once
-``__repr__``               BaseEstimator's: one line of parameters, whether fitted or not
-``__getstate__``           leaves out what is of use during ``fit`` only
-``_get_param_names``       BaseEstimator's, from the signature; skorch's takes every attribute
-``_validate_params``       BaseEstimator's; skorch's own looks for misspelt prefixes
-``_params_to_validate``    empty, for the same reason
-``fit``                    validates X once, in any layout, and trains on :class:`RowDataset`
-``partial_fit``            the same; keeps skorch's ``classes``, which callers pass
-``predict``                the codes, so that ``make_scorer(metric)`` works
-``predict_proba``          absent: scikit-learn concludes from it that a net is a classifier
-``initialize``             needs the shape of the input; draws the seed of everything random
-``initialize_module``      weights from ``random_state``, not from the global generator
-``initialize_criterion``   the loss is the model's own
-``initialize_history``     a new object: where a refit is refused, the old one is intact
-``get_params_for_          Adam runs fused unless told otherwise
-optimizer``
-``_default_callbacks``     no scoring of losses by callbacks: ``run_single_epoch`` records them
-``get_iterator``           own generator for the order of rows, training rows shuffled
-``get_split_datasets``     the data set holds y: splitters get the user's
-``run_single_epoch``       generators seeded by epoch, so that warm epochs add up; losses are
-                           read once per epoch
-``train_step_single``      ``_step`` gives loss and named terms
-``validation_step``        the same without gradient
-``on_train_begin``         remembers the weights, to go back to if training diverges
-``on_batch_end``           counts optimiser steps, which schedules follow
-``use_caching``            False: cached codes are in shuffled order, labels are not
-``predict_nonlinearity``   None: codes are returned as they are
-``torch_load_kwargs``      None, skorch's default, which its ``__init__`` would set
-=========================  ========================================================================
+  __init__                      stores parameters only; skorch also sets the fitted attributes below
+  history_                      and `initialized_`, `virtual_params_`: on the class until `fit`
+  __setattr__                   registers fitted modules only, so that a module may be a parameter
+  get_params                    BaseEstimator's, plus the keys with a double underscore
+  set_params                    does not re-initialise a fitted net; learning rates act at once
+  __repr__                      BaseEstimator's: the parameters, whether fitted or not
+  __getstate__                  leaves out what is of use during `fit` only
+  _get_param_names              BaseEstimator's, from the signature; skorch's is of an instance
+  _validate_params              BaseEstimator's, by constraints; skorch's reads prefixes only
+  _params_to_validate           empty, since skorch's validation is not used
+  fit                           validates X once, in any layout, and trains on `RowDataset`
+  partial_fit                   the same; keeps `classes`, which skorch's callers pass
+  predict                       the codes, so that `make_scorer(metric)` works
+  predict_proba                 absent: scikit-learn would take the net for a classifier
+  initialize                    needs the shape of the input; draws the seed of all that is random
+  initialize_module             weights from `random_state`, not from the global generator
+  initialize_criterion          an empty module: the loss is the model's own
+  initialize_history            a new object: where a refit is refused, the old one is intact
+  get_params_for_optimizer      Adam runs fused unless told otherwise
+  _default_callbacks            none that log losses: `run_single_epoch` does
+  get_iterator                  rows are shuffled, by a generator of the net's own
+  get_split_datasets            hands the user's y, which the data set holds, to the splitter
+  run_single_epoch              seeds by epoch, so that warm epochs add up; reads losses once
+  train_step_single             `_step` gives loss and named terms
+  validation_step               the same without gradient
+  on_train_begin                remembers the weights, to go back to if training diverges
+  on_batch_end                  counts optimiser steps, which schedules follow
+  use_caching                   False: cached codes are in shuffled order, labels are not
+  predict_nonlinearity          None: codes are returned as they are
+  torch_load_kwargs             None, as skorch's `__init__` would set it
 
-Of scikit-learn (``BaseEstimator``, ``TransformerMixin``):
+Of scikit-learn's BaseEstimator and TransformerMixin:
 
-=========================  ========================================================================
-``__init_subclass__``      one signature without ``**kwargs``; constraints from annotations
-``__sklearn_tags__``       float32 is kept, images are fine
-=========================  ========================================================================
+  __init_subclass__             one signature without `**kwargs`; constraints from annotations
+  __sklearn_tags__              float32 is kept, images are fine
 
-``_callbacks.py`` overrides ``notify`` and four ``on_...`` methods, so that scikit-learn's callbacks
-are told of what skorch's are told of. Everything else of both libraries is as it was.
+In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's are told:
+
+  notify                        a callback that asks to stop is told from Ctrl-C
+  on_train_begin, on_train_end  open and close scikit-learn's callback context
+  on_epoch_begin, on_epoch_end  an epoch is a task of it
+
+In ``_base.py``: ``get_params`` and ``set_params`` know guidance in lists, and by
+``_get_metadata_request`` a model asks for the metadata that its guidance reads.
 """
 
 import inspect
@@ -90,7 +88,7 @@ from ._data import (
     uint8_scale,
 )
 from ._memory import freed_memory_kept
-from ._seeding import seeded
+from ._seeding import build
 from ._state import GoodWeights, unchanged_on_error
 
 # Attributes that are of use during fit only, and are not saved.
@@ -414,14 +412,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         return self
 
     def _build(self, make: Callable[[], nn.Module], seed: int) -> nn.Module:
-        """Make a module with weights drawn from this seed, in the memory format it likes."""
-        with seeded(seed):
-            module = make()
-            if len(self.input_shape_) == 3 and getattr(module, "channels_last", False):
-                module = module.to(memory_format=torch.channels_last)
-        # Saved weights do not depend on the memory format (safetensors refuses other strides).
-        module.register_state_dict_post_hook(_contiguous_state)
-        return module
+        return build(make, seed, is_image=len(self.input_shape_) == 3)
 
     @abstractmethod
     def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:
@@ -545,7 +536,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         """
         generator = getattr(self, "_generator", None)
         if generator is None:
-            raise AttributeError(f"{type(self).__name__} has a generator only while it is fitted.")
+            raise AttributeError(f"{type(self).__name__} has a generator only while fit runs.")
         return generator
 
     # -- using the fitted module -------------------------------------------------------------
@@ -602,8 +593,3 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def _decode_size(self, n_codes: int) -> int:
         return n_codes if self.batch_size == -1 else self.batch_size
-
-
-def _contiguous_state(module: nn.Module, state: dict, prefix: str, metadata: dict) -> None:
-    for name, value in state.items():
-        state[name] = value.contiguous()

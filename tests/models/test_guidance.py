@@ -446,7 +446,7 @@ def test_generator_is_there_during_fit_only(images):
     assert all(torch.equal(a, b) for a, b in zip(drawn[:half], drawn[half:]))
     assert not torch.equal(drawn[0], drawn[1])
     assert not hasattr(vae, "generator")
-    with pytest.raises(AttributeError, match="only while it is fitted"):
+    with pytest.raises(AttributeError, match="only while fit runs"):
         vae.noise(3)
 
 
