@@ -15,7 +15,7 @@ from torch import nn
 
 from sklearn_disent.exceptions import TrainingDivergedError
 from sklearn_disent.models import VAE, BetaVAE, NeuralNetTransformer
-from sklearn_disent.networks import BurgessDecoder, MLPEncoder
+from sklearn_disent.networks import ConvDecoder, MLPEncoder
 
 # -- parameters ------------------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ def test_own_networks_as_classes_and_as_instances(images, small):
     classes = small(
         encoder=MLPEncoder,
         encoder__hidden_sizes=(7,),
-        decoder=BurgessDecoder,
+        decoder=ConvDecoder,
         **{"module__hidden_sizes": (5,)},
     ).fit(X)
     assert classes.module_.encoder.layers[1].out_features == 7
