@@ -15,12 +15,9 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
@@ -83,22 +80,6 @@ def _write_note(note: Path, path: Path, remote: RemoteFile) -> None:
         _logger.info("%s cannot be written; %s will be verified again.", note, path)
 
 
-@contextmanager
-def _progress_bar(show: bool, name: str, have: int, total: int | None) -> Iterator[Any]:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        show = False
-    if not show:
-        with nullcontext() as nothing:
-            yield nothing
-        return
-    with tqdm(
-        total=total, initial=have, unit="B", unit_scale=True, unit_divisor=1024, desc=name
-    ) as bar:
-        yield bar
-
-
 def _total_size(response: HTTPResponse, have: int) -> int | None:
     length = response.headers.get("Content-Length")
     return None if length is None else have + int(length)
@@ -106,6 +87,8 @@ def _total_size(response: HTTPResponse, have: int) -> int | None:
 
 def _transfer(remote: RemoteFile, part: Path, progress: bool) -> None:
     """Append what is missing to the part, or write it anew if the server cannot resume."""
+    from tqdm.auto import tqdm
+
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "sklearn-disent", "Accept-Encoding": "identity"}
     if have:
@@ -117,15 +100,20 @@ def _transfer(remote: RemoteFile, part: Path, progress: bool) -> None:
         ):
             have = 0
         total = _total_size(response, have)
-        with (
-            part.open("ab" if have else "wb") as stream,
-            _progress_bar(progress, remote.name, have, total) as bar,
-        ):
+        bar = tqdm(
+            total=total,
+            initial=have,
+            unit="B",
+            unit_scale=True,
+            unit_divisor=1024,
+            desc=remote.name,
+            disable=not progress,
+        )
+        with part.open("ab" if have else "wb") as stream, bar:
             while block := response.read(BLOCK):
                 stream.write(block)
                 have += len(block)
-                if bar is not None:
-                    bar.update(len(block))
+                bar.update(len(block))
     if total is not None and have < total:
         raise ConnectionError(f"the connection ended after {have} of {total} bytes")
 

@@ -1,4 +1,9 @@
-"""Array files: opened lazily where they can be, unpacked once where they cannot."""
+"""Array files: opened lazily where they can be, unpacked once where they cannot.
+
+``np.load`` reads a member of an npz file into memory as a whole and ignores ``mmap_mode`` there;
+here a member is mapped, or first unpacked in blocks, so that a set of 12 GB needs little memory.
+Nothing is ever unpickled, no archive is extracted to disk, and a file appears only when whole.
+"""
 
 import gzip
 import os

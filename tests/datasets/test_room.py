@@ -20,7 +20,7 @@ IMAGES = {
 
 
 def test_room_needs_neither_torch_nor_optional_packages():
-    # h5py, pillow and tqdm come with an extra; torch takes seconds to import.
+    # h5py and pillow come with an extra; torch takes seconds to import, tqdm is needed rarely.
     program = (
         "import sys, sklearn_disent.datasets, sklearn_disent.model_selection\n"
         "print([m for m in ('torch', 'skorch', 'h5py', 'PIL', 'tqdm') if m in sys.modules])"

@@ -226,7 +226,7 @@ def test_architecture_errors_leave_a_fitted_model(images, small):
     X, _ = images
     vae = small().fit(X)
     codes = vae.transform(X)
-    with pytest.raises(ValueError, match="'architecture' .* among .* Got 'resnet'"):
+    with pytest.raises(ValueError, match=r"'architecture' .* among .* Got 'resnet'"):
         vae.set_params(architecture="resnet").fit(X)
     with pytest.raises(ValueError, match="at least 8 x 8 pixels"):
         BetaVAE(architecture="burgess").fit(np.zeros((10, 7, 12)))
