@@ -65,15 +65,6 @@ Sizes = Annotated[Sequence[int], "array-like"]
 RandomStateLike = Annotated[int | RandomState | None, "random_state"]
 Verbose = Annotated[int, "verbose"]
 
-# -- parameters of metrics -------------------------------------------------------------------
-
-Strategy = Literal["uniform", "quantile"]
-BiasCorrection = Literal["none", "miller_madow", "permutation"]
-NanPolicy = Literal["raise", "omit"]
-Average = Literal["macro"]
-FactorBins = AtLeastTwo | Literal["unique"]
-Predictor = Annotated[Any, HasMethods(["fit", "predict"])]
-
 # -- parameters of models and networks -------------------------------------------------------
 
 Architecture = Literal[
@@ -86,6 +77,15 @@ Architecture = Literal[
     "montero_large",
     "montero_small",
 ]
+
+# -- parameters of metrics -------------------------------------------------------------------
+
+Strategy = Literal["uniform", "quantile"]
+BiasCorrection = Literal["none", "miller_madow", "permutation"]
+NanPolicy = Literal["raise", "omit"]
+Average = Literal["macro"]
+FactorBins = AtLeastTwo | Literal["unique"]
+Predictor = Annotated[Any, HasMethods(["fit", "predict"])]
 
 
 def validated(func: Callable[P, R]) -> Callable[P, R]:
