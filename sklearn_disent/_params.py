@@ -161,7 +161,8 @@ def init_constraints(cls: type) -> dict[str, list[Any]]:
     To be called in ``__init_subclass__``. A ``_parameter_constraints`` that the class writes itself
     has the last word.
     """
-    own = constraints_of(cls.__init__, strict=False) if "__init__" in vars(cls) else {}
+    init = vars(cls).get("__init__")
+    own = {} if init is None else constraints_of(init, strict=False)
     inherited = getattr(super(cls, cls), "_parameter_constraints", {})
     return {**inherited, **own, **vars(cls).get("_parameter_constraints", {})}
 

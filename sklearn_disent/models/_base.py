@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from .._params import PositiveFloat, PositiveInt, Weight
+from .._params import Architecture, PositiveFloat, PositiveInt, Weight
 from ..networks import make_pair
-from ._data import Layout
+from ._data import Layout, check_unit_interval
 from ._guidance import (
     Guidance,
     Guides,
@@ -93,7 +93,7 @@ class BaseVAE(BaseNet):
         n_components: PositiveInt = 10,
         *,
         guidance: Guidance | list | tuple | None = None,
-        architecture: str = "auto",
+        architecture: Architecture = "auto",
         encoder: Callable[..., Any] | nn.Module | None = None,
         decoder: Callable[..., Any] | nn.Module | None = None,
         likelihood: Literal["auto", "bernoulli", "gaussian"] = "auto",
@@ -296,9 +296,11 @@ class BaseVAE(BaseNet):
         super().initialize_module()
         self.n_components_ = self.n_components
         self.likelihood_ = self._choose_likelihood(self.input_shape_)
-        fitted = getattr(self, "guidance_", None)  # not where weights are to be loaded
-        keep = fitted is not None and fitted.matches(self.guidance)
-        self.guidance_ = fitted.updated(self.guidance) if keep else Guides.fresh(self.guidance)
+        fitted = getattr(self, "guidance_", None)  # None where weights are to be loaded
+        if fitted is not None and fitted.matches(self.guidance):
+            self.guidance_ = fitted.updated(self.guidance)
+        else:
+            self.guidance_ = Guides.fresh(self.guidance)
         # Seeds of their own: the model's weights are those without guidance.
         modules = self.guidance_.make_modules(self, self._seed + 2)
         if modules:
@@ -315,14 +317,13 @@ class BaseVAE(BaseNet):
         likelihood = self._choose_likelihood(layout.input_shape) if reset else self.likelihood_
         if likelihood != "bernoulli" or (rows.dtype == np.uint8 and reset) or not rows.size:
             return
-        scale = self._uint8_scale if rows.dtype == np.uint8 else 1.0
-        low, high = rows.min() * scale, rows.max() * scale
-        if low < -1e-6 or high > 1 + 1e-6:
-            raise ValueError(
-                "The Bernoulli likelihood needs values in [0, 1], X has values from "
-                f"{low:.6g} to {high:.6g}. Scale X (uint8 images are scaled by themselves; "
-                "MinMaxScaler(clip=True) serves rows), or set likelihood='gaussian'."
-            )
+        check_unit_interval(
+            rows,
+            self._uint8_scale if rows.dtype == np.uint8 else 1.0,
+            "The Bernoulli likelihood needs values",
+            "Scale X (uint8 images are scaled by themselves; MinMaxScaler(clip=True) serves rows), "
+            "or set likelihood='gaussian'.",
+        )
 
     # -- training ----------------------------------------------------------------------------
 
@@ -408,7 +409,7 @@ class BaseVAE(BaseNet):
         x, output = self._forward(self._to_tensor(batch[0], self._layout), extras)
         terms = self.terms(x, output, extras)
         if self.guidance_:
-            terms = self.guidance_.terms(terms, *_first(n_rows, x, output), extras, self)
+            terms = self.guidance_.terms(terms, x[:n_rows], output.first(n_rows), extras, self)
         loss = sum(
             self.at_step(weight) * value for weight, value in terms.values() if weight is not None
         )
@@ -573,7 +574,7 @@ class BaseVAE(BaseNet):
         def terms(x: Tensor) -> tuple[Tensor, Tensor]:
             mean, log_var = self.module_.encode(x)
             draws = mean + (0.5 * log_var).exp() * noises[:, None]
-            nll = sum(self.reconstruction(x, self.module_.decoder(z)) for z in draws)
+            nll: Any = sum(self.reconstruction(x, self.module_.decoder(z)) for z in draws)
             return -nll / len(noises), self._kl(mean, log_var, draws)
 
         log_likelihood, kl = self._map_batches(X, terms)
@@ -601,10 +602,3 @@ class BaseVAE(BaseNet):
         elbo : float
         """
         return float(np.mean(self.score_samples(X), dtype=np.float64))
-
-
-def _first(n_rows: int, x: Tensor, output: VAEOutput) -> tuple[Tensor, VAEOutput]:
-    """The rows of the batch itself, which come first where a model adds others."""
-    if len(x) == n_rows:
-        return x, output
-    return x[:n_rows], VAEOutput(*(part[:n_rows] for part in output))

@@ -14,10 +14,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from .._params import (
-    Array,
     PositiveFloat,
     PositiveInt,
     RandomStateLike,
+    Sizes,
     constraints_of,
     fit_context,
 )
@@ -62,7 +62,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        image_shape: Array | None = None,
+        image_shape: Sizes | None = None,
         max_iter: PositiveInt = 300,
         batch_size: PositiveInt = 64,
         lr: PositiveFloat = 1e-3,
@@ -74,7 +74,7 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         self.lr = lr
         self.random_state = random_state
 
-    _parameter_constraints: dict[str, list[Any]] = constraints_of(__init__)
+    _parameter_constraints: dict[str, list[Any]] = constraints_of(__init__)  # type: ignore[arg-type]
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -91,22 +91,22 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        X, y = validate_data(self, X, y, dtype=np.float32)
-        check_classification_targets(y)
-        self.classes_, classes = np.unique(y, return_inverse=True)
-        self._centre, self._scale = float(X.mean()), float(X.std()) or 1.0
+        rows, labels = validate_data(self, X, y, dtype=np.float32)
+        check_classification_targets(labels)
+        self.classes_, classes = np.unique(labels, return_inverse=True)
+        self._centre, self._scale = float(rows.mean()), float(rows.std()) or 1.0
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         layout = self._layout()
         with seeded(seed):
             self.module_ = _make_network(layout.input_shape, len(self.classes_))
         optimizer = torch.optim.Adam(self.module_.parameters(), lr=self.lr, fused=True)
         generator = torch.Generator().manual_seed(seed)
-        images, targets = self._to_tensor(X), torch.from_numpy(classes)
-        size = min(self.batch_size, len(X))
+        images, targets = self._to_tensor(rows), torch.from_numpy(classes)
+        size = min(self.batch_size, len(rows))
         for _ in range(self.max_iter):
-            rows = torch.randint(len(X), (size,), generator=generator)
+            batch = torch.randint(len(rows), (size,), generator=generator)
             optimizer.zero_grad()
-            F.cross_entropy(self.module_(images[rows]), targets[rows]).backward()
+            F.cross_entropy(self.module_(images[batch]), targets[batch]).backward()
             optimizer.step()
         return self
 

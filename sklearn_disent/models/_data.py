@@ -106,7 +106,7 @@ def read_input_shape(input_shape: Any) -> Shape | None:
     if input_shape is None:
         return None
     shape = tuple(input_shape)
-    is_integer = all(isinstance(size, Integral) and size > 0 for size in shape)
+    is_integer = all(isinstance(size, Integral) and int(size) > 0 for size in shape)
     if not is_integer or not 1 <= len(shape) <= 3:
         raise ValueError(
             "input_shape must be (n_features,), (height, width) or (channels, height, width) "
@@ -125,6 +125,13 @@ def check_float32(rows: np.ndarray) -> None:
                 f"X has values from {low} to {high}, too large for float32. Scale X, for "
                 "instance with StandardScaler."
             )
+
+
+def check_unit_interval(rows: np.ndarray, scale: float, rule: str, remedy: str) -> None:
+    """Refuse values that are outside of [0, 1] after scaling."""
+    low, high = rows.min() * scale, rows.max() * scale
+    if low < -1e-6 or high > 1 + 1e-6:
+        raise ValueError(f"{rule} in [0, 1], X has values from {low:.6g} to {high:.6g}. {remedy}")
 
 
 def uint8_scale(rows: np.ndarray) -> float:

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .._params import NonNegativeInt, PositiveFloat, PositiveInt, Weight
+from .._params import Architecture, NonNegativeInt, PositiveFloat, PositiveInt, Weight
 from ..networks import make_pair
 from ._adversarial import AdversarialMixin, frozen
-from ._data import Layout
+from ._data import Layout, check_unit_interval
 from ._net import BaseNet
 from ._schedules import resolve
 from .terms import gaussian_log_density
@@ -104,7 +104,7 @@ class InfoGAN(AdversarialMixin, BaseNet):
         n_noise: NonNegativeInt = 5,
         coefficient: Weight = 0.05,
         instance_noise: Weight = 0.1,
-        architecture: str = "auto",
+        architecture: Architecture = "auto",
         discriminator_optimizer: Callable[..., Any] = torch.optim.Adam,
         discriminator_lr: PositiveFloat = 2e-4,
         **kwargs: Any,
@@ -150,12 +150,8 @@ class InfoGAN(AdversarialMixin, BaseNet):
         super()._check_range(rows, layout, reset=reset)
         if len(layout.input_shape) != 3 or rows.dtype == np.uint8 or not rows.size:
             return
-        low, high = rows.min(), rows.max()
-        if low < -1e-6 or high > 1 + 1e-6:
-            raise ValueError(
-                f"InfoGAN makes images with values in [0, 1], X has values from {low:.6g} to "
-                f"{high:.6g}. Scale X (uint8 images are scaled by themselves)."
-            )
+        remedy = "Scale X (uint8 images are scaled by themselves)."
+        check_unit_interval(rows, 1.0, "InfoGAN makes images with values", remedy)
 
     # -- training ----------------------------------------------------------------------------
 
@@ -190,7 +186,7 @@ class InfoGAN(AdversarialMixin, BaseNet):
 
     def _draw(self, n_rows: int) -> tuple[Tensor, Tensor]:
         """Codes and noise of the generator."""
-        options = {"generator": self.generator, "device": self.device}
+        options: dict[str, Any] = {"generator": self.generator, "device": self.device}
         codes = 2 * torch.rand(n_rows, self.n_components_, **options) - 1
         return codes, torch.randn(n_rows, self.n_noise_, **options)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
-from .._params import Array, LabelCount, PositiveFloat, Weight
+from .._params import LabelCount, PositiveFloat, Sizes, Weight
 from ._guidance import Guidance
 from ._module import Terms, VAEOutput
 from .terms import cov_penalty, embed_losses, l2_losses, mean_over_known, xent_losses
@@ -95,8 +95,8 @@ class Labels(Guidance):
         *,
         weight: Weight = 100.0,
         n_labeled: LabelCount | None = None,
-        factor_sizes: Array | None = None,
-        columns: Array | None = None,
+        factor_sizes: Sizes | None = None,
+        columns: Sizes | None = None,
         sigma: PositiveFloat = 1.0,
     ) -> None:
         self.kind = kind
@@ -208,6 +208,7 @@ class LabelLoss(nn.Module):
         super().__init__()
         self.kind, self.sigma = kind, sigma
         if kind == "xent":
+            self.sizes: Tensor
             self.register_buffer("sizes", torch.tensor(sizes, dtype=torch.float32))
         elif kind == "l2":
             self.scale = nn.Parameter(torch.ones(len(sizes)))
@@ -297,14 +298,14 @@ def find_sizes(labels: NDArray, factor_sizes: ArrayLike | None) -> tuple[int, ..
     """Numbers of classes: as told, or one more than the largest label."""
     n_factors = labels.shape[1]
     if factor_sizes is not None:
-        sizes = np.asarray(factor_sizes)
-        if sizes.shape != (n_factors,) or sizes.dtype.kind not in "iu" or (sizes < 2).any():
+        told = np.asarray(factor_sizes)
+        if told.shape != (n_factors,) or told.dtype.kind not in "iu" or (told < 2).any():
             raise ValueError(
                 "factor_sizes must hold the number of classes, at least 2, of each of the "
                 f"{n_factors} factors, got {factor_sizes!r}."
             )
-        return tuple(sizes.tolist())
-    sizes = []
+        return tuple(told.tolist())
+    sizes: list[int] = []
     for factor, column in enumerate(labels.T):
         values = np.unique(column[~np.isnan(column)])
         if len(values) == 1:

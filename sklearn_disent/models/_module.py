@@ -31,6 +31,23 @@ class VAEOutput(NamedTuple):
     z: Tensor
     decoded: Tensor
 
+    def first(self, n_rows: int) -> "VAEOutput":
+        """The output of the first rows alone.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows.
+
+        Returns
+        -------
+        output : VAEOutput
+            This very object, if it has no others.
+        """
+        if len(self.mean) == n_rows:
+            return self
+        return VAEOutput(*(part[:n_rows] for part in self))
+
 
 class VAEModule(nn.Module):
     """Encoder and decoder with the reparameterised draw between them."""

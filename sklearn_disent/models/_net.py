@@ -89,17 +89,7 @@ from ._data import (
 )
 from ._memory import freed_memory_kept
 from ._seeding import build
-from ._state import GoodWeights, unchanged_on_error
-
-# Attributes that are of use during fit only, and are not saved.
-_OF_FIT = (
-    "_callback_fit_ctx",
-    "_dataset",
-    "_epoch_context",
-    "_generator",
-    "_good_weights",
-    "_moments",
-)
+from ._state import OF_FIT, GoodWeights, record_epoch, unchanged_on_error
 
 
 class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, NeuralNet):
@@ -110,12 +100,27 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     """
 
     # Parameters may begin with one of these and a double underscore.
-    _prefixes = ("module", "optimizer", "iterator_train", "iterator_valid", "callbacks", "compile")
+    _prefixes: tuple[str, ...] = (
+        "module",
+        "optimizer",
+        "iterator_train",
+        "iterator_valid",
+        "callbacks",
+        "compile",
+    )
     # What skorch sets in __init__ and scikit-learn does not allow there.
-    history_ = None
+    history_: Any = None
     initialized_ = False
     n_steps_ = 0
     virtual_params_: dict = {}
+    # Set by fit. Modules are Any: what they can do is the model's business.
+    module_: Any
+    input_shape_: tuple[int, ...]
+    n_components_: int
+    _layout: Layout
+    _good_weights: GoodWeights | None
+    _generator: torch.Generator | None
+    _dataset: Any
     _params_to_validate: frozenset = frozenset()
     # skorch settings that have one right value here. Cached predictions are in shuffled order:
     # EpochScoring would compare them with unshuffled labels.
@@ -165,7 +170,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
                 )
             setattr(self, name, value)
 
-    _parameter_constraints: dict[str, list[Any]] = constraints_of(__init__)
+    _parameter_constraints: dict[str, list[Any]] = constraints_of(__init__)  # type: ignore[arg-type]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Publish one signature without ``**kwargs``: the subclass's own, then the parent's.
@@ -181,11 +186,12 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             for name, parameter in inherited.items():
                 if name not in merged and parameter.kind != parameter.VAR_KEYWORD:
                     merged[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
-            cls.__init__.__signature__ = inspect.Signature(list(merged.values()))
+            signature = inspect.Signature(list(merged.values()))
+            cls.__init__.__signature__ = signature  # type: ignore[attr-defined]
 
     # -- scikit-learn's parameter rules ------------------------------------------------------
 
-    _get_param_names = classmethod(BaseEstimator._get_param_names.__func__)
+    _get_param_names: Any = classmethod(BaseEstimator._get_param_names.__func__)
     _validate_params = BaseEstimator._validate_params
     __repr__ = BaseEstimator.__repr__
 
@@ -294,7 +300,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             # A copy of one batch: rows may be a read-only memory map, which torch warns about.
             yield self._to_tensor(torch.from_numpy(rows[start : start + size].copy()), layout)
 
-    def _map_batches(self, X: Any, function: Callable) -> list[tuple[np.ndarray, ...]]:
+    def _map_batches(self, X: Any, function: Callable) -> list[np.ndarray]:
         """Apply a function of one batch to all of X, without gradient; gather its outputs."""
         check_is_fitted(self)
         rows, layout = self._read_X(X, reset=False)
@@ -420,7 +426,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def initialize_criterion(self) -> Self:
         """The loss is part of ``_step``: an empty module serves those who look for one."""
-        self.criterion_ = nn.Identity()
+        self.criterion_: Any = nn.Identity()
         return self
 
     def initialize_history(self) -> Self:
@@ -484,17 +490,9 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
                 sums[name] = sums[name] + value if name in sums else value
             self.notify("on_batch_end", batch=batch, training=training, **step)
         means = {name: total.item() / n_rows for name, total in sums.items()}
-        self._record_epoch(prefix, means, n_batches)
-        if training:
+        record_epoch(self.history_, prefix, means, n_batches)
+        if training and self._good_weights is not None:
             self._good_weights.check(means["loss"], len(self.history_))
-
-    def _record_epoch(self, prefix: str, means: dict[str, float], n_batches: int) -> None:
-        name = f"{prefix}_loss"
-        best = min((row[name] for row in self.history_[:-1] if name in row), default=np.inf)
-        for key, value in means.items():
-            self.history_.record(f"{prefix}_{key}", value)
-        self.history_.record(f"{name}_best", bool(means["loss"] < best))
-        self.history_.record(f"{prefix}_batch_count", n_batches)
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Forward and backward pass of one batch; part of skorch's protocol."""
@@ -524,7 +522,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in _OF_FIT:
+        for name in OF_FIT:
             state.pop(name, None)
         return state
 

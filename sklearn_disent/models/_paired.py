@@ -174,13 +174,14 @@ class AdaGVAE(BaseVAE):
         extras = super()._read_extras(rows, y, metadata, reset=reset)
         self._n_rows = len(rows)
         X_pair = metadata["X_pair"]
+        partners: NDArray | DrawnPartners
         if X_pair is not None:
             partners = read_partners(X_pair, rows)
             self._check_range(partners, self._layout, reset=reset)
             self.n_unpaired_ = 0
         elif y is not None:
-            partners = DrawnPartners(rows, y, self.n_changed)
-            self.n_unpaired_ = partners.n_unpaired
+            partners = drawn = DrawnPartners(rows, y, self.n_changed)
+            self.n_unpaired_ = drawn.n_unpaired
         else:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Pass y "
@@ -222,11 +223,11 @@ class AdaGVAE(BaseVAE):
         """Posteriors (mean, log-variance) of both views, one after the other, after sharing."""
         with torch.no_grad():
             shared = shared_latents(*first, *second, symmetric=self.symmetric)
-        common = self._average(*first, *second)
-        return tuple(
+        mean, log_var = (
             torch.cat([torch.where(shared, average, part) for part in parts])
-            for average, *parts in zip(common, first, second)
+            for average, *parts in zip(self._average(*first, *second), first, second)
         )
+        return mean, log_var
 
     @staticmethod
     def _average(
@@ -243,9 +244,7 @@ class AdaGVAE(BaseVAE):
 
     def kl_parts(self, output: VAEOutput, estimator: Literal["mss", "mws"] = "mss") -> KLParts:
         # Of the first views alone: stratified weights are for rows of the data set, each once.
-        n_rows = len(output.mean) // 2
-        first = VAEOutput(*(part[:n_rows] for part in output))
-        return super().kl_parts(first, estimator)
+        return super().kl_parts(output.first(len(output.mean) // 2), estimator)
 
 
 class AdaMLVAE(AdaGVAE):

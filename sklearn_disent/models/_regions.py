@@ -7,7 +7,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from .._params import Array, Weight
+from .._params import Sizes, Weight
 from ._data import Layout
 from ._guidance import Guidance
 from ._module import Terms, VAEOutput
@@ -59,7 +59,7 @@ class Regions(Guidance):
     (1797, 4)
     """
 
-    def __init__(self, weight: Weight = 2.0, image_shape: Array | None = None) -> None:
+    def __init__(self, weight: Weight = 2.0, image_shape: Sizes | None = None) -> None:
         self.weight = weight
         self.image_shape = image_shape
 
@@ -153,8 +153,8 @@ def read_boxes(
             f"{image_shape!r}."
         )
     missing = np.isnan(given)
-    _refuse(missing.any(2) & ~missing.all(2), given, "has NaN beside numbers")
-    absent = missing.all(2)
+    absent = np.asarray(missing.all(2))
+    _refuse(missing.any(2) & ~absent, given, "has NaN beside numbers")
     top, left, bottom, right = np.moveaxis(given, 2, 0)
     _refuse((bottom <= top) | (right <= left), given, "is empty; NaN stands for no box")
     outside = (top < 0) | (left < 0) | (bottom > shape[0]) | (right > shape[1])

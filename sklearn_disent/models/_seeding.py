@@ -24,7 +24,7 @@ def build(make: Callable[[], nn.Module], seed: int, *, is_image: bool) -> nn.Mod
     with seeded(seed):
         module = make()
         if is_image and getattr(module, "channels_last", False):
-            module = module.to(memory_format=torch.channels_last)
+            module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     # Saved weights do not depend on the memory format (safetensors refuses other strides).
     module.register_state_dict_post_hook(_contiguous_state)
     return module

@@ -1,4 +1,4 @@
-"""States to go back to: of an estimator whose fit is refused, of weights that diverge."""
+"""What training leaves behind, and states to go back to where it fails."""
 
 import copy
 from collections.abc import Iterator, Mapping
@@ -10,6 +10,26 @@ import torch
 from torch import nn
 
 from ..exceptions import TrainingDivergedError
+
+# Attributes that are of use during fit only, and are not saved.
+OF_FIT = (
+    "_callback_fit_ctx",
+    "_dataset",
+    "_epoch_context",
+    "_generator",
+    "_good_weights",
+    "_moments",
+)
+
+
+def record_epoch(history: Any, prefix: str, means: Mapping[str, float], n_batches: int) -> None:
+    """Write loss and terms of an epoch to its row of the history."""
+    name = f"{prefix}_loss"
+    best = min((row[name] for row in history[:-1] if name in row), default=np.inf)
+    for key, value in means.items():
+        history.record(f"{prefix}_{key}", value)
+    history.record(f"{name}_best", bool(means["loss"] < best))
+    history.record(f"{prefix}_batch_count", n_batches)
 
 
 @contextmanager

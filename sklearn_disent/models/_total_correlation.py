@@ -196,6 +196,8 @@ class FactorVAE(AdversarialMixin, BaseVAE):
 
     _prefixes = ("discriminator", "discriminator_optimizer", *BaseVAE._prefixes)
     _betas = {"discriminator_optimizer": (0.5, 0.9)}
+    _second_codes: Tensor | None = None  # those that are permuted
+    _answers: tuple[Tensor, Tensor] | None = None  # of the discriminator: codes, permuted codes
 
     def __init__(
         self,
@@ -236,16 +238,18 @@ class FactorVAE(AdversarialMixin, BaseVAE):
         codes = torch.cat([z.detach(), product]).requires_grad_()
         logits = self.discriminator_(codes)
         joint, product = (logits[:, 0] - logits[:, 1]).split([n, len(product)])
-        self._answers = joint.detach(), product.detach()
+        answers = self._answers = joint.detach(), product.detach()
         # Derivatives of the mean cross-entropies; the bound keeps the division below safe.
-        upstream = -torch.sigmoid(-self._answers[0]).clamp_min(1e-20) / (2 * n)
-        other = torch.sigmoid(self._answers[1]) / (2 * len(product))
+        upstream = -torch.sigmoid(-answers[0]).clamp_min(1e-20) / (2 * n)
+        other = torch.sigmoid(answers[1]) / (2 * len(product))
         torch.autograd.backward([joint, product], [upstream, other])
+        assert codes.grad is not None
         slope = codes.grad[:n] / (upstream[:, None] * n)
-        return self._answers[0].mean() + ((z - z.detach()) * slope).sum()
+        return answers[0].mean() + ((z - z.detach()) * slope).sum()
 
     def _discriminator_step(self, batch: Any, step: dict[str, Any]) -> dict[str, Tensor]:
         # The gradient is there already. The codes of this batch are the next one's second batch.
+        assert self._answers is not None
         joint, product = self._answers
         self._second_codes = step["y_pred"].z.detach()[: len(product)]
         accuracy = 0.5 * ((joint > 0).float().mean() + (product < 0).float().mean())
