@@ -1,4 +1,4 @@
-"""A small network that tells the class of an observation: a judge of generated images."""
+"""A small network that classifies observations: a judge of generated images."""
 
 from itertools import pairwise
 from typing import Any, Self

@@ -47,7 +47,7 @@ class VAE(BaseVAE):
     sigma : float, default=0.1
         Standard deviation of the Gaussian likelihood, in the units of X.
     log_decomposition : bool, default=False
-        Whether ``history_`` gets the three parts of the KL divergence in every epoch:
+        Whether to log the three parts of the KL divergence in ``history_`` in every epoch:
         ``index_code_mi``, ``total_correlation`` and ``dimension_wise_kl``, estimated by minibatch
         stratified sampling.
     optimizer : class, default=torch.optim.Adam
@@ -62,13 +62,13 @@ class VAE(BaseVAE):
         Shape of one observation; None reads it off X. Needed where X holds images as flat rows:
         they are then read as ``(C, H, W)``, the last axis fastest.
     train_split : callable or None, default=None
-        How to hold validation rows apart, e.g. ``skorch.dataset.ValidSplit(5)``.
+        How validation rows are held out, e.g. ``skorch.dataset.ValidSplit(5)``.
     callbacks : list of skorch callbacks, "disable" or None, default=None
         Further skorch callbacks.
     iterator_train, iterator_valid : callable
-        Make the loaders of batches.
+        Make the loaders of batches, as torch's ``DataLoader`` does.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the present weights.
+        Whether ``fit`` continues from the present weights.
     verbose : int, default=0
         0 prints nothing; 1 prints a line per epoch.
     device : str or torch.device, default="cpu"
@@ -191,8 +191,8 @@ class AnnealedVAE(BaseVAE):
 
     The loss is ``-E_q log p(x|z) + gamma |KL(q(z|x), N(0, I)) - C_t|``, per observation in nats,
     where ``C_t = min(C, C t / T)`` after t optimiser steps and the KL divergence is the mean over
-    the batch. Latents come into use one after the other, those that help the reconstruction most
-    first.
+    the batch. Latents come into use one after the other, beginning with those that help the
+    reconstruction most.
 
     Parameters
     ----------

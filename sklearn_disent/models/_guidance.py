@@ -84,7 +84,7 @@ class Guidance(BaseEstimator):
 
         A subclass that reads metadata names it as further keyword-only parameters, with the default
         None: ``def read(self, net, y, n_rows, *, reset, boxes=None)`` makes
-        ``fit(X, y, boxes=boxes)`` possible, in searches and Pipelines, too.
+        ``fit(X, y, boxes=boxes)`` possible, also in searches and Pipelines.
 
         Parameters
         ----------

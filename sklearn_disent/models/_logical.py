@@ -34,10 +34,10 @@ _MODULARITY = {
 class ProductVAE(BaseVAE):
     """VAE that learns modular and informative codes from the labels of some rows.
 
-    The loss is ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I)) + lambda_m M + lambda_i I``. M tells
-    how much the codes of a factor vary while the factor does not; I tells how much nearer two
-    codes are than their factors. Both are quantities that logical definitions of a product of
-    functions and of an injection turn into, and zero where these hold.
+    The loss is ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I)) + lambda_m M + lambda_i I``. M is how
+    much the codes of a factor vary while the factor does not; I is how much nearer two codes are
+    than their factors. Both follow from logical definitions, of a product of functions and of an
+    injection, and are zero where these hold.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ProductVAE(BaseVAE):
     informativeness : {"mean", "max"}, default="mean"
         Which contraction over pairs of rows.
     groups : sequence of sequences of int or None, default=None
-        Latents of every factor; None takes one each, in order. Latents in no group are free.
+        Latents of every factor; None takes one each, in order. Latents outside all groups are free.
     supervision : {"labels", "pairs"}, default="labels"
         Whether labels are compared between all rows of a batch, or only between each row and the
         next: then all that is used is whether the two have the same value.
@@ -76,9 +76,9 @@ class ProductVAE(BaseVAE):
 
     Notes
     -----
-    M and I are computed of the posterior means of the rows of a batch that have labels, and
+    M and I are computed from the posterior means of the rows of a batch that have labels, and
     logged as ``train_modularity`` and ``train_informativeness``. M alone is zero for constant
-    codes; I prevents that. Labels are classes 0, 1, ...; -1 and NaN mean unknown. With
+    codes, which I prevents. Labels are classes 0, 1, ...; -1 and NaN mean unknown. With
     ``fit(X, X_pair=X_pair, same=same)`` pairs take the place of labels. The paper defines the
     quantities, as metrics and as objectives; this model is one way to train by them.
 

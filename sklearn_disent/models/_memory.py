@@ -12,7 +12,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX = -1, -3, -4
 _MMAP_MAX = 65_536
 # Where glibc's own adjustment of the thresholds ends.
 _HIGHEST_MMAP_THRESHOLD = 32 * 2**20
-# Set to 0 to switch the setting off, in worker processes, too.
+# Set to 0 to switch the setting off, also in worker processes.
 SWITCH = "SKLEARN_DISENT_KEEP_FREED_MEMORY"
 
 _lock = threading.Lock()
@@ -28,7 +28,7 @@ def freed_memory_kept(enabled: bool = True) -> Iterator[None]:
     large arrays; glibc gives such memory back to the system at once, and the system zeroes every
     page of it anew in the next step: with images of 64 x 64 pixels that is a third to a half of
     the time. Within this context glibc keeps what was freed. At the end all of it goes back to the
-    system, after an error, too.
+    system, even after an error.
 
     Parameters
     ----------

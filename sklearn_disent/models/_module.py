@@ -73,7 +73,7 @@ class VAEModule(nn.Module):
 def check_shapes(
     encoder: nn.Module, decoder: nn.Module, input_shape: tuple[int, ...], n_components: int
 ) -> None:
-    """A dry run tells the user of a wrong network before training does."""
+    """Find a wrong network by a dry run, before training does."""
     training = [(part, part.training) for part in (encoder, decoder)]
     for part, _ in training:
         part.eval()

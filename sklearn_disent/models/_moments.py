@@ -16,7 +16,7 @@ AtMostOne = Annotated[float, Interval(Real, None, 1, closed="right")]
 
 
 class DIPVAE(BaseVAE):
-    """VAE that draws the covariance of the codes towards the identity.
+    """VAE that pulls the covariance of its codes towards the identity.
 
     The loss is that of the VAE plus ``lambda_od sum_{i != j} S_ij^2 + lambda_d sum_i (S_ii -
     1)^2``, where S is a covariance over the batch: of the posterior means (kind "i"), or of draws
@@ -27,7 +27,7 @@ class DIPVAE(BaseVAE):
     n_components : int, default=10
         Number of latents.
     kind : {"i", "ii"}, default="i"
-        Which covariance. "i" also holds latents active that the VAE would prune; "ii" does not.
+        Which covariance. "i" also keeps latents active that the VAE would prune; "ii" does not.
     lambda_od : float or schedule, default=10.0
         Weight of the off-diagonal entries.
     lambda_d : float, schedule or None, default=None

@@ -44,7 +44,7 @@ In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's ar
   on_train_begin, on_train_end  open and close scikit-learn's callback context
   on_epoch_begin, on_epoch_end  an epoch is a task of it
 
-In ``_base.py``: ``get_params`` and ``set_params`` know guidance in lists, and by
+In ``_base.py``: ``get_params`` and ``set_params`` reach into lists of guidance, and by
 ``_get_metadata_request`` a model asks for the metadata that its guidance reads.
 """
 
@@ -425,7 +425,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         """Build the module from the ``module__`` parameters and ``input_shape_``."""
 
     def initialize_criterion(self) -> Self:
-        """The loss is part of ``_step``: an empty module serves those who look for one."""
+        """Set an empty module, for code that looks for one: the loss is part of ``_step``."""
         self.criterion_: Any = nn.Identity()
         return self
 

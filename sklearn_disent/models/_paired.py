@@ -17,10 +17,10 @@ _MANY = 0.1  # share of rows without a partner, from which the user is told
 
 
 class AdaGVAE(BaseVAE):
-    """VAE that learns from pairs which factors change: shared latents take the mean posterior.
+    """VAE that learns from pairs: latents that seem shared take the average of two posteriors.
 
-    Two observations of a pair differ in some factors, nobody says which. Latents whose two
-    posteriors are near each other are taken as shared: both views use the average posterior.
+    The two observations of a pair differ in some factors; it is not known in which. Latents whose
+    two posteriors are near each other are taken as shared: both views use the average posterior.
     The loss is half the sum over the two views of ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I))``,
     per pair in nats. ``transform`` takes single observations.
 
@@ -33,7 +33,7 @@ class AdaGVAE(BaseVAE):
     n_changed : int or None, default=None
         In how many factors pairs drawn from y may differ; None draws the number for each pair,
         from 1 to all factors but one. 0 draws pairs of equal labels, which differ in what y does
-        not tell; it is what None means for a single factor. Not used with ``X_pair``.
+        not hold; it is what None means for a single factor. Not used with ``X_pair``.
     symmetric : bool, default=False
         Whether nearness is judged by the mean of both KL divergences instead of that of the
         first posterior from the second.
@@ -43,7 +43,7 @@ class AdaGVAE(BaseVAE):
     Attributes
     ----------
     n_unpaired_ : int
-        Rows that got no partner in the last epoch, and were trained as by a BetaVAE.
+        Rows that got no partner in the last epoch, and counted as in a BetaVAE.
 
     See Also
     --------
@@ -206,7 +206,8 @@ class AdaGVAE(BaseVAE):
         if self.n_unpaired_ > _MANY * self._n_rows:
             troubles.append(
                 f"{self.n_unpaired_} of {self._n_rows} rows have no partner that shares the value "
-                f"of a factor: {type(self).__name__} learnt from them as a BetaVAE does."
+                f"of a factor: {type(self).__name__} learnt from them as a BetaVAE does. Label "
+                "more rows, bin factors with many values, or pass partners as X_pair."
             )
         return troubles
 
@@ -248,10 +249,10 @@ class AdaGVAE(BaseVAE):
 
 
 class AdaMLVAE(AdaGVAE):
-    """VAE that learns from pairs which factors change: shared latents take a product posterior.
+    """VAE that learns from pairs: latents that seem shared take the product of two posteriors.
 
-    As :class:`AdaGVAE`, but for the posterior of shared latents: it is the product of the two,
-    as in the multi-level VAE.
+    The same as :class:`AdaGVAE`, except for the posterior of shared latents, which is the product
+    of the two, as in the multi-level VAE.
 
     Parameters
     ----------
@@ -269,7 +270,7 @@ class AdaMLVAE(AdaGVAE):
     Attributes
     ----------
     n_unpaired_ : int
-        Rows that got no partner in the last epoch, and were trained as by a BetaVAE.
+        Rows that got no partner in the last epoch, and counted as in a BetaVAE.
 
     See Also
     --------

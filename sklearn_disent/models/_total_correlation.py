@@ -17,7 +17,7 @@ from .terms import density_ratio_tc, gaussian_entropy, gaussian_kl, permute_dims
 
 
 class BetaTCVAE(BaseVAE):
-    """VAE that weighs the three parts of the KL divergence apart: beta is for total correlation.
+    """VAE with one weight for each part of the KL divergence: beta weighs the total correlation.
 
     The loss is ``-E_q log p(x|z) + alpha I(x; z) + beta KL(q(z), prod_d q(z_d)) + gamma sum_d
     KL(q(z_d), p(z_d))``, per observation in nats; the three parts are estimated from each batch.
@@ -135,7 +135,7 @@ class BetaTCVAE(BaseVAE):
 
 
 class FactorVAE(AdversarialMixin, BaseVAE):
-    """VAE whose total correlation a discriminator estimates and the encoder lowers.
+    """VAE that lowers the total correlation of its codes, as a discriminator estimates it.
 
     The loss is that of the VAE plus ``gamma E[D_0(z) - D_1(z)]``, where the discriminator D is
     trained at the same time to tell codes (class 0) from codes with each latent permuted over the
@@ -169,7 +169,7 @@ class FactorVAE(AdversarialMixin, BaseVAE):
 
     Notes
     -----
-    One batch gives one step of the VAE and one of the discriminator, which sees detached codes:
+    Each batch gives one step of the VAE and one of the discriminator, which sees detached codes:
     nothing of its loss reaches the encoder. The permuted codes are those of the batch before, as
     they were then; in the first step of an epoch, those of as many rows drawn at random. The paper
     encodes a second batch in every step. Batch size and epochs mean the same as in the other
