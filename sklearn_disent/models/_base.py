@@ -118,7 +118,7 @@ class BaseVAE(BaseNet):
 
         Parameters
         ----------
-        x : Tensor of shape (n, *input_shape)
+        x : Tensor of shape (n, ...)
             Observations.
         output : VAEOutput
             ``mean`` and ``log_var`` of the posteriors, a draw ``z``, and ``decoded``.
@@ -139,7 +139,7 @@ class BaseVAE(BaseNet):
 
         Parameters
         ----------
-        x : Tensor of shape (n, *input_shape)
+        x : Tensor of shape (n, ...)
             Observations.
         decoded : Tensor of the shape of x
             What the decoder returned: logits (Bernoulli) or means (Gaussian).
@@ -158,7 +158,7 @@ class BaseVAE(BaseNet):
 
         Parameters
         ----------
-        decoded : Tensor of shape (n, *input_shape)
+        decoded : Tensor of shape (n, ...)
             Logits (Bernoulli) or means (Gaussian).
 
         Returns
