@@ -230,8 +230,11 @@ def test_parameters_of_a_list_are_nested_by_name():
         4.0,
     ]
     assert guidance[1][1].weight == 100.0  # those of the original are left alone
-    copy.set_params(guidance__few=Labels("embed"), guidance__regions=Regions(9.0))
+    copy.set_params(
+        guidance__few__weight=8.0, guidance__few=Labels("embed"), guidance__regions=Regions(9.0)
+    )
     assert copy.get_params()["guidance__few__kind"] == "embed"
+    assert copy.get_params()["guidance__few__weight"] == 8.0
     assert copy.get_params()["guidance__regions__weight"] == 9.0
     assert guidance[2].weight == 2.0
 
