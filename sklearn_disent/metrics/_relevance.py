@@ -1,59 +1,38 @@
 """Relevance matrices (n_factors, n_codes) of every kind, by one name."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions, validate_params
 
-from ._validation import check_data
-from .information._matrix import information_of
-from .intervention._robustness import robustness_of
-from .prediction._predictors import correlation_matrix, importance_of, predictability_of
+from .._params import validated
+from .information._matrix import mutual_info_matrix
+from .intervention._robustness import robustness_matrix
+from .prediction._predictors import (
+    correlation_matrix,
+    importance_matrix,
+    predictability_matrix,
+)
 
 __all__ = ["relevance_matrix"]
 
-
-def _mutual_info(factors: ArrayLike, codes: ArrayLike, **options: Any) -> NDArray:
-    return information_of(factors, codes, **options).mutual_info
-
-
-def _correlation(
-    factors: ArrayLike,
-    codes: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    nan_policy: str = "raise",
-) -> NDArray:
-    checked = check_data(
-        factors, codes, sample_weight=sample_weight, nan_policy=nan_policy, continuous=True
-    )
-    return correlation_matrix(checked)
-
-
-def _importance(factors: ArrayLike, codes: ArrayLike, **options: Any) -> NDArray:
-    return importance_of(factors, codes, **options).importance
-
-
-def _predictability(factors: ArrayLike, codes: ArrayLike, **options: Any) -> NDArray:
-    return predictability_of(factors, codes, **options).relevance
-
+Kind = Literal["mutual_info", "correlation", "importance", "predictability", "robustness"]
 
 # kind -> function(factors, codes, **options) giving the matrix. The modules of the others may
 # not import this one: they are imported here.
 _KINDS: dict[str, Callable[..., NDArray]] = {
-    "mutual_info": _mutual_info,
-    "correlation": _correlation,
-    "importance": _importance,
-    "predictability": _predictability,
-    "robustness": robustness_of,
+    "mutual_info": mutual_info_matrix,
+    "correlation": correlation_matrix,
+    "importance": importance_matrix,
+    "predictability": predictability_matrix,
+    "robustness": robustness_matrix,
 }
 
 
-@validate_params({"kind": [StrOptions(set(_KINDS))]}, prefer_skip_nested_validation=True)
+@validated
 def relevance_matrix(
-    factors: ArrayLike, codes: ArrayLike, *, kind: str = "mutual_info", **options: Any
+    factors: ArrayLike, codes: ArrayLike, *, kind: Kind = "mutual_info", **options: Any
 ) -> NDArray[np.float64]:
     """How strongly each code depends on each factor, the matrix behind the scores.
 

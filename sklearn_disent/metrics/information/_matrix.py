@@ -10,6 +10,15 @@ from scipy.special import xlogy
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._params import (
+    AtLeastTwo,
+    BiasCorrection,
+    FactorBins,
+    NanPolicy,
+    RandomStateLike,
+    Strategy,
+    validated,
+)
 from .._sharing import shared
 from .._validation import FACTORS_CODES, Checked, check_data, warn_if_constant
 
@@ -35,6 +44,33 @@ class Information(NamedTuple):
     """(n_factors,)."""
     h_codes: NDArray[np.float64]
     """(n_codes,), of the binned codes."""
+
+
+@validated
+def mutual_info_matrix(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: ArrayLike | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> NDArray[np.float64]:
+    """Mutual information (n_factors, n_codes) of every factor and binned code, in nats."""
+    return information_of(
+        factors,
+        codes,
+        n_bins=n_bins,
+        strategy=strategy,
+        factor_bins=factor_bins,
+        bias_correction=bias_correction,
+        sample_weight=sample_weight,
+        nan_policy=nan_policy,
+        random_state=random_state,
+    ).mutual_info
 
 
 def information_of(factors: ArrayLike, codes: ArrayLike, **options: Any) -> Information:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, validate_params
 
+from ..._params import FactorBins, NanPolicy, PositiveShare, validated
 from .._aggregation import average_of
 from .._sharing import shared
 from .._validation import (
@@ -107,7 +108,7 @@ def irs_score(
     checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
     varied, live = varied_factors(checked.factors), live_codes(checked.codes, warn=average is None)
     # A factor of a single value has a row of zeros, which never is the largest.
-    matrix = np.clip(robustness_matrix(checked, q), 0.0, 1.0)
+    matrix = np.clip(robustness_of(checked, q), 0.0, 1.0)
     deviation = np.abs(checked.codes - checked.codes.mean(axis=0)).max(axis=0)
     if not varied.any():
         warn_degenerate("No factor varies: the score is 0 by definition.")
@@ -192,27 +193,25 @@ def unconfoundedness_score(
     known = known_score(int(varied.sum()), live, chance=0.0)
     if known is not None:
         return known
-    return _unconfoundedness(robustness_matrix(checked, q)[varied][:, live], rho)
+    return _unconfoundedness(robustness_of(checked, q)[varied][:, live], rho)
 
 
-def robustness_of(
+@validated
+def robustness_matrix(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    q: float = 0.99,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
+    q: PositiveShare = 0.99,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
 ) -> NDArray[np.float64]:
-    """Validate, then compute the robustness matrix: relevance_matrix(kind="robustness")."""
-    # Called by a validated function, within which scikit-learn skips further validation.
-    if not 0 < q <= 1:
-        raise ValueError(f"q must be a quantile above 0 and at most 1, got {q}.")
+    """Robustness (n_factors, n_codes) of every code to every factor, from 0 to 1."""
     checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    return np.clip(robustness_matrix(checked, q), 0.0, 1.0)
+    return np.clip(robustness_of(checked, q), 0.0, 1.0)
 
 
 @shared
-def robustness_matrix(checked: Checked, q: float) -> NDArray[np.float64]:
+def robustness_of(checked: Checked, q: float) -> NDArray[np.float64]:
     """IRS of every factor and code (n_factors, n_codes), zero where either is constant.
 
     Entries may fall a little below zero, which ranks codes that are robust to nothing.

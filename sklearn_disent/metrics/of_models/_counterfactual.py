@@ -22,7 +22,7 @@ from .._validation import (
     varied_factors,
     warn_degenerate,
 )
-from ..intervention._robustness import robustness_matrix, top_codes
+from ..intervention._robustness import robustness_of, top_codes
 
 __all__ = ["CounterfactualGenerativenessScorer", "counterfactual_generativeness_score"]
 
@@ -344,7 +344,7 @@ def _latent_sets(checked: Checked, rho: int, q: float) -> NDArray[np.bool_]:
     if not live.any():
         warn_degenerate("All codes are constant: they generate nothing.")
     sets = np.zeros((checked.factors.shape[1], len(live)), dtype=bool)
-    sets[:, live] = top_codes(robustness_matrix(checked, q)[:, live], rho)
+    sets[:, live] = top_codes(robustness_of(checked, q)[:, live], rho)
     return sets
 
 

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 
 from .._aggregation import average_of, concentration
 from .._validation import warn_degenerate, warn_single_valued
-from ._predictors import PREDICTION, Importance, Predictor, Split, importance_of
+from ._predictors import PREDICTION, Importance, Predictors, Split, importance_of
 
 __all__ = [
     "DCIScores",
@@ -35,9 +35,9 @@ def dci_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
+    estimator: Predictors | None = None,
     test_size: float = 0.25,
-    split: Split = None,
+    split: Split | None = None,
     average: str | None = "weighted",
     nan_policy: str = "raise",
     n_jobs: int | None = None,
@@ -137,9 +137,9 @@ def dci_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
+    estimator: Predictors | None = None,
     test_size: float = 0.25,
-    split: Split = None,
+    split: Split | None = None,
     average: str | None = "weighted",
     nan_policy: str = "raise",
     n_jobs: int | None = None,
@@ -232,9 +232,9 @@ def dci_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
+    estimator: Predictors | None = None,
     test_size: float = 0.25,
-    split: Split = None,
+    split: Split | None = None,
     average: str | None = "macro",
     nan_policy: str = "raise",
     n_jobs: int | None = None,
@@ -319,9 +319,9 @@ def dci_scores(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
+    estimator: Predictors | None = None,
     test_size: float = 0.25,
-    split: Split = None,
+    split: Split | None = None,
     nan_policy: str = "raise",
     n_jobs: int | None = None,
     random_state: int | RandomState | None = None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from ..._params import NanPolicy, OpenShare, Predictor, RandomStateLike, validated
 from .._sharing import shared
 from .._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_if_constant
 
@@ -33,8 +34,9 @@ PREDICTION: dict[str, list] = {
 }
 
 # (classifier, regressor), or one of them for all factors.
-Predictor = BaseEstimator | tuple[BaseEstimator, BaseEstimator] | None
-Split = tuple[ArrayLike, ArrayLike] | None
+Predictors = Predictor | tuple[Predictor, Predictor]
+Split = tuple[ArrayLike, ArrayLike] | list[ArrayLike]
+Method = Literal["auto", "r2", "svc"]
 
 # Shuffles of each code where an estimator tells nothing of its own about importance.
 _N_REPEATS = 5
@@ -63,14 +65,81 @@ class Predictability(NamedTuple):
     """(n_factors,), which factors vary."""
 
 
+@validated
+def correlation_matrix(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> NDArray[np.float64]:
+    """Absolute Pearson correlation (n_factors, n_codes) of factor values and codes."""
+    checked = check_data(
+        factors, codes, sample_weight=sample_weight, nan_policy=nan_policy, continuous=True
+    )
+    return absolute_correlation(checked)
+
+
+@validated
+def importance_matrix(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    estimator: Predictors | None = None,
+    test_size: OpenShare = 0.25,
+    split: Split | None = None,
+    nan_policy: NanPolicy = "raise",
+    n_jobs: int | None = None,
+    random_state: RandomStateLike = None,
+) -> NDArray[np.float64]:
+    """Importance (n_factors, n_codes) of every code to a predictor of the factor from all codes."""
+    return importance_of(
+        factors,
+        codes,
+        estimator=estimator,
+        test_size=test_size,
+        split=split,
+        nan_policy=nan_policy,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    ).importance
+
+
+@validated
+def predictability_matrix(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    method: Method = "auto",
+    classifier: Predictor | None = None,
+    test_size: OpenShare = 0.25,
+    split: Split | None = None,
+    nan_policy: NanPolicy = "raise",
+    n_jobs: int | None = None,
+    random_state: RandomStateLike = None,
+) -> NDArray[np.float64]:
+    """r^2 or held-out accuracy (n_factors, n_codes) of predicting a factor from one code."""
+    return predictability_of(
+        factors,
+        codes,
+        method=method,
+        classifier=classifier,
+        test_size=test_size,
+        split=split,
+        nan_policy=nan_policy,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    ).relevance
+
+
 @shared
 def importance_of(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
+    estimator: Predictors | None = None,
     test_size: float = 0.25,
-    split: Split = None,
+    split: Split | None = None,
     nan_policy: str = "raise",
     n_jobs: int | None = None,
     random_state: int | RandomState | None = None,
@@ -108,7 +177,7 @@ def predictability_of(
     method: str = "auto",
     classifier: BaseEstimator | None = None,
     test_size: float = 0.25,
-    split: Split = None,
+    split: Split | None = None,
     nan_policy: str = "raise",
     n_jobs: int | None = None,
     random_state: int | RandomState | None = None,
@@ -125,7 +194,7 @@ def predictability_of(
         classified = np.array([kind == "categorical" for kind in checked.kinds])
     else:
         classified = np.full(len(used), method == "svc")
-    relevance = correlation_matrix(checked) ** 2
+    relevance = absolute_correlation(checked) ** 2
     fitted = np.flatnonzero(classified & used)
     if len(fitted) == 0:
         return Predictability(relevance, used)
@@ -145,7 +214,7 @@ def predictability_of(
     return Predictability(relevance, used)
 
 
-def correlation_matrix(checked: Checked) -> NDArray[np.float64]:
+def absolute_correlation(checked: Checked) -> NDArray[np.float64]:
     """Absolute Pearson correlation of factor values and codes, 0 where either is constant."""
     weight = checked.sample_weight
 
@@ -166,7 +235,7 @@ def correlation_matrix(checked: Checked) -> NDArray[np.float64]:
 def split_rows(
     checked: Checked,
     n_given: int,
-    split: Split,
+    split: Split | None,
     test_size: float,
     random_state: RandomState,
     max_samples: int | None = None,
@@ -205,7 +274,7 @@ def _as_rows(part: ArrayLike, name: str, n_samples: int) -> NDArray[np.int64]:
 
 
 def predictors_for(
-    estimator: Predictor,
+    estimator: Predictors | None,
     kinds: Sequence[str],
     default: Callable[[], tuple[BaseEstimator, BaseEstimator]],
 ) -> list[BaseEstimator]:
