@@ -161,7 +161,7 @@ def test_sharing_ends_with_its_block():
 
 
 def test_report_forms_agree():
-    options = {"metrics": FAST, "n_bootstrap": 5, "n_permutations": 5, "random_state": 0}
+    options = {"metrics": FAST, "n_resamples": 5, "n_permutations": 5, "random_state": 0}
     as_dict, frame, text = (
         disentanglement_report(*make_data(), output=output, **options)
         for output in ("dict", "frame", "text")
@@ -190,7 +190,7 @@ def test_report_interval_of_a_mean_is_the_known_one(monkeypatch):
         np.zeros((301, 1), int),
         codes,
         metrics=["mean_distance"],
-        n_bootstrap=2000,
+        n_resamples=2000,
         confidence_level=0.9,
         output="dict",
         random_state=0,
@@ -204,7 +204,7 @@ def test_report_interval_narrows_with_rows():
     widths = []
     for n_samples in (100, 1600):
         report = disentanglement_report(
-            *make_data(n_samples), metrics=["mig"], n_bootstrap=40, output="dict", random_state=0
+            *make_data(n_samples), metrics=["mig"], n_resamples=40, output="dict", random_state=0
         )
         row = report["mig"]
         assert 0 <= row["ci_low"] < row["value"] < row["ci_high"] <= 1
@@ -231,7 +231,7 @@ def test_report_interval_covers_the_expected_score(name):
     covered = 0
     for seed in range(100):
         row = disentanglement_report(
-            *make_data(seed=seed), n_bootstrap=40, confidence_level=0.9, **options
+            *make_data(seed=seed), n_resamples=40, confidence_level=0.9, **options
         )[name]
         covered += row["ci_low"] <= expected <= row["ci_high"]
     assert covered >= 75
@@ -239,7 +239,7 @@ def test_report_interval_covers_the_expected_score(name):
 
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
 def test_report_is_the_same_at_any_n_jobs(backend):
-    options = {"metrics": FAST, "n_bootstrap": 4, "n_permutations": 4, "random_state": 3}
+    options = {"metrics": FAST, "n_resamples": 4, "n_permutations": 4, "random_state": 3}
     with parallel_config(backend=backend):
         one, two, again = (
             disentanglement_report(*make_data(), n_jobs=n_jobs, **options) for n_jobs in (1, 2, 1)
@@ -288,7 +288,7 @@ def test_report_interval_of_an_infinite_value_is_infinite():
     name = "gaussian_total_correlation_error"
     with pytest.warns(DegenerateScoreWarning, match="linearly dependent"):
         row = disentanglement_report(
-            factors, codes[:, [0, 0]], metrics=[name], n_bootstrap=3, output="dict"
+            factors, codes[:, [0, 0]], metrics=[name], n_resamples=3, output="dict"
         )[name]
     assert row["ci_low"] == row["ci_high"] == row["value"] == np.inf
 
@@ -308,7 +308,7 @@ def test_report_options_per_sample_follow_their_samples(monkeypatch):
     assert (row["value"], row["chance"]) == (1.0, 1.0)
     params["sample_weight"] = codes[:, 0]
     row = disentanglement_report(
-        factors, codes, metric_params={"follows": params}, n_bootstrap=3, **options
+        factors, codes, metric_params={"follows": params}, n_resamples=3, **options
     )["follows"]
     assert (row["ci_low"], row["ci_high"]) == (1.0, 1.0)
     with pytest.raises(ValueError, match=r"sample_weight, got one for \['follows'\]"):
@@ -323,7 +323,7 @@ def test_report_sums_up_warnings_of_resamples():
     # A value so rare that most halves lack it.
     factors[0, 0] = 1
     with pytest.warns(DegenerateScoreWarning) as caught:
-        disentanglement_report(factors, codes, metrics=["mig", "sap"], n_bootstrap=12)
+        disentanglement_report(factors, codes, metrics=["mig", "sap"], n_resamples=12)
     assert len(caught) == 1
     assert "Resamples were degenerate in 1 ways" in str(caught[0].message)
     assert "factors [0] have a single value" in str(caught[0].message)
@@ -333,7 +333,7 @@ def test_report_sums_up_warnings_of_resamples():
 def test_report_accepts_what_metrics_accept():
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     factors, codes = make_data(60)
-    options = {"metrics": ["mig", "minimality"], "n_bootstrap": 3, "random_state": 0}
+    options = {"metrics": ["mig", "minimality"], "n_resamples": 3, "random_state": 0}
     value = disentanglement_report(factors, codes, **options)
     names = np.array(["a", "b", "c", "d"])
     for other in (
@@ -371,7 +371,7 @@ def test_report_passes_common_options_on():
         ({"metrics": ["mig"], "metric_params": {"sap": {}}}, r"options for \['sap'\]"),
         ({"metrics": ["mig"], "metric_params": {"mig": {"n_bins": 1}}}, "n_bins"),
         ({"metrics": ["mig"], "metric_params": {"mig": {"average": None}}}, "one number"),
-        ({"metrics": ["mig"], "n_bootstrap": -1}, "n_bootstrap"),
+        ({"metrics": ["mig"], "n_resamples": -1}, "n_resamples"),
         ({"metrics": ["mig"], "confidence_level": 1.0}, "confidence_level"),
         ({"metrics": ["mig"], "output": "html"}, "output"),
         (
@@ -383,7 +383,7 @@ def test_report_passes_common_options_on():
                         "split": (range(100), range(100, 200)),
                     }
                 },
-                "n_bootstrap": 2,
+                "n_resamples": 2,
             },
             "row numbers",
         ),
@@ -396,4 +396,4 @@ def test_report_names_what_is_wrong(options, match):
 
 def test_report_needs_four_samples_for_intervals():
     with pytest.raises(ValueError, match="at least 4 of them, got 3"):
-        disentanglement_report([[0], [1], [1]], [[0.0], [1], [2]], metrics=["mig"], n_bootstrap=2)
+        disentanglement_report([[0], [1], [1]], [[0.0], [1], [2]], metrics=["mig"], n_resamples=2)
