@@ -369,14 +369,16 @@ def _text(rows: dict[str, dict[str, Any]], digits: int, sizes: str) -> str:
     numbers = ("value", "ci_low", "ci_high", "chance", "p_value")
     columns = [name for name in numbers if name in next(iter(rows.values()))]
     width = max(map(len, rows)) + 2
-    lines = [" " * width + "".join(f"{n:>10}" for n in (*columns, "range")) + "  better"]
+    ranges = {name: f"{row['lowest']:g} .. {row['highest']:g}" for name, row in rows.items()}
+    last = max(10, 2 + max(map(len, ranges.values())))
+    heads = "".join(f"{column:>10}" for column in columns)
+    lines = [f"{'':<{width}}{heads}{'range':>{last}}  better"]
     question = None
     for name, row in rows.items():
         if row["question"] != question:
             question = row["question"]
             lines += ["", question]
         cells = "".join(f"{row[column]:>10.{digits}f}" for column in columns)
-        limits = f"{row['lowest']:g} .. {row['highest']:g}"
         better = "higher" if row["greater_is_better"] else "lower"
-        lines.append(f"{'  ' + name:<{width}}{cells}{limits:>10}  {better}")
+        lines.append(f"{'  ' + name:<{width}}{cells}{ranges[name]:>{last}}  {better}")
     return "\n".join([*lines, "", sizes])
