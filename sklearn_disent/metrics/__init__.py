@@ -4,53 +4,69 @@ from ._relevance import relevance_matrix
 from ._report import disentanglement_report
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
 from ._validation import check_factors_codes
-from .independence._codes import (
+from .independence import (
     code_mutual_info_error,
-    factorised_support_distance,
+    factorized_support_distance,
     gaussian_total_correlation_error,
     gaussian_wasserstein_correlation_error,
     udr_score,
 )
-from .information._gaps import dcimig_score, mig_score, mig_sup_score, modularity_score
-from .information._gaussian import jemmig_score, rmig_score
-from .information._infomec import infoc_score, infoe_score, infom_score
-from .information._med import med_completeness_score, med_disentanglement_score
-from .information._minimality import minimality_score, sufficiency_score
-from .intervention._robustness import irs_score, unconfoundedness_score
-from .intervention._votes import beta_vae_score, factor_vae_score, r_factor_vae_score
-from .logical._informativeness import (
+from .information import (
+    dcimig_score,
+    infoc_score,
+    infoe_score,
+    infom_score,
+    jemmig_score,
+    med_completeness_score,
+    med_disentanglement_score,
+    mig_score,
+    mig_sup_score,
+    minimality_score,
+    modularity_score,
+    rmig_score,
+    sufficiency_score,
+)
+from .intervention import (
+    beta_vae_score,
+    factor_vae_score,
+    irs_score,
+    r_factor_vae_score,
+    unconfoundedness_score,
+)
+from .logical import (
+    classes_from_pairs,
+    constancy_modularity_score,
     contraction_informativeness_score,
     informativeness_distance,
     inverse_informativeness_score,
-)
-from .logical._modularity import (
-    constancy_modularity_score,
     modularity_distance,
     product_approximation,
     product_modularity_score,
 )
-from .logical._same_pairs import classes_from_pairs
-from .of_models._counterfactual import (
+from .of_models import (
     CounterfactualGenerativenessScorer,
-    counterfactual_generativeness_score,
-)
-from .of_models._generative import (
     ELBODecomposition,
+    counterfactual_generativeness_score,
     elbo_decomposition,
     elbo_score,
     posterior_mig_score,
 )
-from .prediction._dci import (
+from .prediction import (
     DCIScores,
     dci_completeness_score,
     dci_disentanglement_score,
     dci_informativeness_score,
     dci_scores,
+    downstream_accuracy_score,
+    explicitness_score,
+    sap_score,
 )
-from .prediction._predictive import downstream_accuracy_score, explicitness_score, sap_score
-from .topology._living_times import relative_living_times
-from .topology._score import manifold_topology_score
-from .topology._transport import wasserstein_barycenter_1d, wasserstein_distance_1d
+from .topology import (
+    manifold_topology_score,
+    relative_living_times,
+    wasserstein_barycenter_1d,
+    wasserstein_distance_1d,
+)
 
 __all__ = [
     # _validation, _relevance
@@ -108,7 +124,7 @@ __all__ = [
     "gaussian_total_correlation_error",
     "gaussian_wasserstein_correlation_error",
     "code_mutual_info_error",
-    "factorised_support_distance",
+    "factorized_support_distance",
     "udr_score",
     # _topological, _living_times, _transport
     "manifold_topology_score",

@@ -13,9 +13,10 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._params import constraints_of
 from ._scorer import _SUPERVISED, _UNSUPERVISED, _is_loss
 from ._sharing import sharing
-from ._validation import FACTORS_CODES, check_codes, collecting_warnings, warn_degenerate
+from ._validation import check_codes, check_factors_codes, collecting_warnings, warn_degenerate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,10 +67,12 @@ _QUESTIONS: dict[str, tuple[str, ...]] = {
         "gaussian_total_correlation_error",
         "gaussian_wasserstein_correlation_error",
         "code_mutual_info_error",
-        "factorised_support_distance",
+        "factorized_support_distance",
     ),
 }
 _OTHER = "Other"
+
+FACTORS_CODES = {**constraints_of(check_factors_codes), "random_state": ["random_state"]}
 
 # Options that hold a value per sample, which has to follow its sample into a resample.
 _PER_SAMPLE = ("sample_weight", "codes_std")

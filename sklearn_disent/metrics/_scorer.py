@@ -9,38 +9,58 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 
 from ._estimators import encode, unwrap_estimator
 from ._sharing import sharing
-from .independence._codes import (
+from .independence import (
     code_mutual_info_error,
-    factorised_support_distance,
+    factorized_support_distance,
     gaussian_total_correlation_error,
     gaussian_wasserstein_correlation_error,
 )
-from .information._gaps import dcimig_score, mig_score, mig_sup_score, modularity_score
-from .information._gaussian import jemmig_score, rmig_score
-from .information._infomec import infoc_score, infoe_score, infom_score
-from .information._med import med_completeness_score, med_disentanglement_score
-from .information._minimality import minimality_score, sufficiency_score
-from .intervention._robustness import irs_score, unconfoundedness_score
-from .intervention._votes import beta_vae_score, factor_vae_score, r_factor_vae_score
-from .logical._informativeness import (
+from .information import (
+    dcimig_score,
+    infoc_score,
+    infoe_score,
+    infom_score,
+    jemmig_score,
+    med_completeness_score,
+    med_disentanglement_score,
+    mig_score,
+    mig_sup_score,
+    minimality_score,
+    modularity_score,
+    rmig_score,
+    sufficiency_score,
+)
+from .intervention import (
+    beta_vae_score,
+    factor_vae_score,
+    irs_score,
+    r_factor_vae_score,
+    unconfoundedness_score,
+)
+from .logical import (
+    constancy_modularity_score,
     contraction_informativeness_score,
     informativeness_distance,
     inverse_informativeness_score,
-)
-from .logical._modularity import (
-    constancy_modularity_score,
     modularity_distance,
     product_modularity_score,
 )
-from .of_models._counterfactual import counterfactual_generativeness_score
-from .of_models._generative import elbo_score, posterior_mig_score
-from .prediction._dci import (
+from .of_models import (
+    counterfactual_generativeness_score,
+    elbo_score,
+    posterior_mig_score,
+)
+from .prediction import (
     dci_completeness_score,
     dci_disentanglement_score,
     dci_informativeness_score,
+    downstream_accuracy_score,
+    explicitness_score,
+    sap_score,
 )
-from .prediction._predictive import downstream_accuracy_score, explicitness_score, sap_score
-from .topology._score import manifold_topology_score
+from .topology import (
+    manifold_topology_score,
+)
 
 __all__ = ["get_scorer", "get_scorer_names", "multimetric_scorer"]
 
@@ -96,7 +116,7 @@ _UNSUPERVISED: tuple[Callable[..., Any], ...] = (
     gaussian_total_correlation_error,
     gaussian_wasserstein_correlation_error,
     code_mutual_info_error,
-    factorised_support_distance,
+    factorized_support_distance,
 )
 
 # f(estimator, X, y=None): needs the fitted estimator itself, its decoder or its posterior.

@@ -149,7 +149,7 @@ METRICS = [
     ),
     Metric(metrics.code_mutual_info_error, bounds=(0.0, np.log(20)), perfect=0.0, noise=None),
     Metric(
-        metrics.factorised_support_distance,
+        metrics.factorized_support_distance,
         {"standardize": True, "batch_size": 240},
         bounds=UNBOUNDED,
         perfect=0.0,
