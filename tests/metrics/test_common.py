@@ -158,7 +158,7 @@ CASES = [
     ),
     Case("code_mutual_info_error", bounds=(0.0, np.log(20)), noise=None),
     Case(
-        "factorised_support_distance",
+        "factorized_support_distance",
         {"standardize": True, "batch_size": 240},
         noise=None,
         max_examples=4,
