@@ -113,6 +113,7 @@ def validated(func: Callable[P, R]) -> Callable[P, R]:
             validate_parameter_constraints(constraints_of(func), given, func.__qualname__)
         return func(*args, **kwargs)
 
+    vars(wrapper)["_is_validated"] = True
     return wrapper
 
 
@@ -144,9 +145,10 @@ def check_options(
 ) -> None:
     """Refuse options that a function does not have, or values that it does not take.
 
-    `without` names parameters that are not options: they are filled by the caller.
+    `without` names parameters that are not options: they are filled by the caller. Values are
+    checked for functions that are `validated`; any other function is asked for its names alone.
     """
-    caller = func.__name__
+    caller = getattr(func, "__name__", type(func).__name__)
     signature = inspect.signature(func)
     if any(p.kind == p.VAR_KEYWORD for p in signature.parameters.values()):
         return
@@ -157,7 +159,8 @@ def check_options(
             f"{caller} has no option {', '.join(map(repr, unknown))}. Its options are "
             f"{', '.join(names) or 'none'}."
         )
-    validate_parameter_constraints(constraints_of(func), dict(options), caller)
+    if getattr(func, "_is_validated", False):
+        validate_parameter_constraints(constraints_of(func), dict(options), caller)
 
 
 def _allowed(hint: Any) -> list[Any] | None:

@@ -108,7 +108,7 @@ class DisentanglementReport:
     >>> factors = np.random.default_rng(0).integers(4, size=(200, 2))
     >>> X = factors @ [[3.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     >>> report = DisentanglementReport.from_estimator(
-    ...     PCA(2).fit(X), X, factors, metrics=["mig"], n_bootstrap=0)
+    ...     PCA(2).fit(X), X, factors, metrics=["mig"], n_resamples=0)
     >>> list(report.displays)
     ['Relevance', 'Latents against factors', 'Traversals', 'Reconstructions']
     """
@@ -142,7 +142,7 @@ class DisentanglementReport:
         *,
         metrics: str | Sequence[str] = _METRICS,
         metric_params: Mapping[str, Mapping[str, Any]] | None = None,
-        n_bootstrap: int = 100,
+        n_resamples: int = 100,
         confidence_level: float = 0.95,
         n_permutations: int = 0,
         factor_names: Sequence[str] | None = None,
@@ -168,8 +168,8 @@ class DisentanglementReport:
         metrics : "all" or list of str
             As in :func:`~sklearn_disent.metrics.disentanglement_report`; by default, two or three
             fast metrics per question.
-        metric_params, n_bootstrap, confidence_level, n_permutations, n_jobs, random_state
-            Likewise; `n_bootstrap` is 100 by default, 0 leaves the intervals out.
+        metric_params, n_resamples, confidence_level, n_permutations, n_jobs, random_state
+            Likewise; `n_resamples` is 100 by default, 0 leaves the intervals out.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
         factor_bins : int, "unique" or None, default=None
@@ -189,7 +189,7 @@ class DisentanglementReport:
             codes,
             metrics=list(metrics) if not isinstance(metrics, str) else metrics,
             metric_params=metric_params,
-            n_bootstrap=n_bootstrap,
+            n_resamples=n_resamples,
             confidence_level=confidence_level,
             n_permutations=n_permutations,
             factor_bins=factor_bins,
@@ -197,7 +197,7 @@ class DisentanglementReport:
             n_jobs=n_jobs,
             random_state=random_state,
         )
-        level = f" Intervals hold {confidence_level:.0%}." if n_bootstrap else ""
+        level = f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
         sizes = f"{len(codes)} samples, {np.shape(y)[1]} factors, {codes.shape[1]} codes.{level}"
         return cls(
             scores,

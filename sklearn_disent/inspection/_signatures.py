@@ -1,24 +1,32 @@
 """Topological signatures of latents and factors, in pictures."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import validate_params
 
-from ..metrics.topology._living_times import Settings, check_backend
+from .._params import (
+    AtLeastTwo,
+    FactorBins,
+    NanPolicy,
+    PositiveInt,
+    PositiveShare,
+    RandomStateLike,
+    Verbose,
+    validated,
+)
+from ..metrics.topology._living_times import Backend, Settings, check_backend
 from ..metrics.topology._score import (
-    PRIOR,
-    SIGNATURES,
     Signature,
     check_points,
     signatures_of,
     value_distances,
 )
 from ..metrics.topology._submanifolds import (
+    Embedding,
+    Prior,
     check_decoder,
     decoded_families,
     factor_families,
@@ -91,25 +99,25 @@ class SignatureDisplay:
         self.similarity = similarity
 
     @classmethod
-    @validate_params({**SIGNATURES, "prior": PRIOR}, prefer_skip_nested_validation=True)
+    @validated
     def from_estimator(
         cls,
         estimator: Any,
         X: ArrayLike | None = None,
         *,
         code_names: Sequence[str] | None = None,
-        prior: str | Callable[[int, RandomState], ArrayLike] = "normal",
-        embedding: Any = None,
-        n_samples: int = 1000,
-        n_values: int = 10,
-        n_landmarks: int = 32,
-        gamma: float = 1 / 8,
-        n_repeats: int = 100,
-        max_holes: int = 100,
-        backend: str = "numpy",
-        random_state: int | RandomState | None = None,
+        prior: Prior = "normal",
+        embedding: Embedding | None = None,
+        n_samples: PositiveInt = 1000,
+        n_values: PositiveInt = 10,
+        n_landmarks: PositiveInt = 32,
+        gamma: PositiveShare = 1 / 8,
+        n_repeats: PositiveInt = 100,
+        max_holes: AtLeastTwo = 100,
+        backend: Backend = "numpy",
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Verbose = 0,
         ax: "Axes | ArrayLike | None" = None,
         **options: Any,
     ) -> Self:
@@ -149,26 +157,26 @@ class SignatureDisplay:
         return cls._from_signatures(found, names).plot(ax, **options)
 
     @classmethod
-    @validate_params(SIGNATURES, prefer_skip_nested_validation=True)
+    @validated
     def from_factors(
         cls,
         X: ArrayLike,
         y: ArrayLike,
         *,
         factor_names: Sequence[str] | None = None,
-        embedding: Any = None,
-        n_samples: int = 1000,
-        n_values: int = 10,
-        n_landmarks: int = 32,
-        gamma: float = 1 / 8,
-        n_repeats: int = 100,
-        max_holes: int = 100,
-        factor_bins: int | str | None = None,
-        nan_policy: str = "raise",
-        backend: str = "numpy",
-        random_state: int | RandomState | None = None,
+        embedding: Embedding | None = None,
+        n_samples: PositiveInt = 1000,
+        n_values: PositiveInt = 10,
+        n_landmarks: PositiveInt = 32,
+        gamma: PositiveShare = 1 / 8,
+        n_repeats: PositiveInt = 100,
+        max_holes: AtLeastTwo = 100,
+        factor_bins: FactorBins | None = None,
+        nan_policy: NanPolicy = "raise",
+        backend: Backend = "numpy",
+        random_state: RandomStateLike = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: Verbose = 0,
         ax: "Axes | ArrayLike | None" = None,
         **options: Any,
     ) -> Self:

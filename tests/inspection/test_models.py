@@ -324,7 +324,7 @@ def test_displays_without_matplotlib_name_the_extra(vae, images, search, monkeyp
         lambda: SweepDisplay.from_search(search),
         lambda: ScoreDistributionDisplay.from_search(search, score="mig"),
         lambda: MetricAgreementDisplay.from_search(search),
-        lambda: DisentanglementReport.from_estimator(vae, X, y, metrics=["mig"], n_bootstrap=0),
+        lambda: DisentanglementReport.from_estimator(vae, X, y, metrics=["mig"], n_resamples=0),
     ]
     for call in calls:
         with pytest.raises(ImportError, match=r"pip install sklearn-disent\[plot\]"):
