@@ -26,7 +26,7 @@ import torch
 from sklearn_disent import models
 from sklearn_disent.datasets import make_dsprites
 from sklearn_disent.models import BetaVAE
-from sklearn_disent.models._terms import bernoulli_nll, gaussian_kl
+from sklearn_disent.models.terms import bernoulli_nll, gaussian_kl
 
 
 def bare_loop(module, X, noises, batch_size, beta):
@@ -48,7 +48,7 @@ def bare_loop(module, X, noises, batch_size, beta):
 class _SameNoise(BetaVAE):
     """BetaVAE that takes its noise from a list, so that both loops see the same."""
 
-    def _noise(self, n_rows):
+    def noise(self, n_rows):
         return next(self._noises)
 
 
@@ -177,7 +177,7 @@ MODELS = {
     "AnnealedVAE": models.AnnealedVAE(),
     "BetaTCVAE mss": models.BetaTCVAE(),
     "BetaTCVAE mws": models.BetaTCVAE(estimator="mws"),
-    "BetaTCVAE flow": models.BetaTCVAE(prior="factorised_flow"),
+    "BetaTCVAE flow": models.BetaTCVAE(prior="factorized_flow"),
     "FactorVAE": models.FactorVAE(),
     "DIPVAE i": models.DIPVAE(kind="i"),
     "DIPVAE ii": models.DIPVAE(kind="ii"),

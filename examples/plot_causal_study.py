@@ -32,13 +32,14 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import ShuffleSplit, cross_validate
 
 from sklearn_disent.datasets import make_candle_like, make_dsprites
 from sklearn_disent.exceptions import DegenerateScoreWarning, TrainingWarning
 from sklearn_disent.metrics import CounterfactualGenerativenessScorer, get_scorer
-from sklearn_disent.models import DIPVAE, BetaTCVAE, BetaVAE, FactorVAE
+from sklearn_disent.models import DIPVAE, BetaTCVAE, BetaVAE, FactorVAE, Labels, Regions
 
 FIGURE = Path("results") / "causal_study.png"
 
@@ -69,7 +70,7 @@ def load_data(full):
 
 
 # %%
-# Models. Semi-supervised ones differ in their parameters only.
+# Models. Semi-supervised ones are the same models with guidance by labels.
 
 
 def make_models(full, is_candle):
@@ -83,7 +84,7 @@ def make_models(full, is_candle):
     if not full:
         common |= {"architecture": "mlp", "module__hidden_sizes": (128,)}
     # Published code sums over the 64 labels of a batch what here is their mean.
-    labels = {"supervised": "l2", "n_labeled": 0.1, "gamma_sup": 4 * 64 if full else 32}
+    labels = Labels("l2", n_labeled=0.1, weight=4 * 64 if full else 32)
     factor = {"gamma": 4.0}
     if not full:
         factor |= {"discriminator__hidden_sizes": (128, 128), "discriminator_lr": 1e-3}
@@ -94,11 +95,11 @@ def make_models(full, is_candle):
         "Factor-VAE": FactorVAE(**factor, **common),
     }
     models |= {
-        f"SS-{name}": type(model)(**{**model.get_params(), **labels})
-        for name, model in models.items()
+        f"SS-{name}": clone(model).set_params(guidance=labels) for name, model in models.items()
     }
     if is_candle:
-        models["SS-FVAE-BB"] = FactorVAE(lambda_box=2.0, **labels, **factor, **common)
+        guidance = [labels, Regions(weight=2.0)]
+        models["SS-FVAE-BB"] = FactorVAE(guidance=guidance, **factor, **common)
     if full:
         return models
     kept = ("beta-VAE", "Factor-VAE", "SS-beta-VAE", "SS-Factor-VAE", "SS-FVAE-BB")

@@ -27,6 +27,7 @@ from sklearn.utils._param_validation import (
     Interval,
     InvalidParameterError,
     Options,
+    RealNotInt,
     StrOptions,
     validate_parameter_constraints,
 )
@@ -37,9 +38,11 @@ __all__ = [
     "InvalidParameterError",
     "Options",
     "StrOptions",
+    "check_init",
     "check_options",
     "constraints_of",
     "fit_context",
+    "init_constraints",
     "validated",
 ]
 
@@ -87,6 +90,13 @@ Average = Literal["macro"]
 FactorBins = AtLeastTwo | Literal["unique"]
 Predictor = Annotated[Any, HasMethods(["fit", "predict"])]
 
+# -- parameters of training ------------------------------------------------------------------
+
+# A number, or a schedule: a function of the number of optimizer steps.
+Weight = NonNegativeFloat | Callable[[int], float]
+# How many rows keep their labels: a count, or a share of the rows that have any (1 is one row).
+LabelCount = NonNegativeInt | Annotated[float, Interval(RealNotInt, 0, 1, closed="both")]
+
 
 def validated(func: Callable[P, R]) -> Callable[P, R]:
     """Check the arguments of a function against its annotations whenever it is called.
@@ -118,10 +128,11 @@ def validated(func: Callable[P, R]) -> Callable[P, R]:
 
 
 @functools.cache
-def constraints_of(func: Callable[..., Any]) -> dict[str, list[Any]]:
+def constraints_of(func: Callable[..., Any], *, strict: bool = True) -> dict[str, list[Any]]:
     """scikit-learn's constraints by parameter name, read off the annotations.
 
-    Parameters that are not checked, and those without an annotation, are left out.
+    Parameters that are not checked, and those without an annotation, are left out. An annotation
+    that cannot be read is an error, unless `strict` is false: then the parameter is not checked.
     """
     func = inspect.unwrap(func)
     constraints = {}
@@ -132,12 +143,39 @@ def constraints_of(func: Callable[..., Any]) -> dict[str, list[Any]]:
         ):
             continue
         hint = parameter.annotation
-        if isinstance(hint, str):
-            hint = eval(hint, func.__globals__)
-        allowed = _allowed(hint)
+        try:
+            if isinstance(hint, str):
+                hint = eval(hint, func.__globals__)
+            allowed = _allowed(hint)
+        except (AttributeError, NameError, SyntaxError, TypeError):
+            if strict:
+                raise
+            continue
         if allowed is not None:
             constraints[name] = allowed
     return constraints
+
+
+def init_constraints(cls: type) -> dict[str, list[Any]]:
+    """Constraints of an estimator's parameters: its own annotations, over what it inherits.
+
+    To be called in ``__init_subclass__``. A ``_parameter_constraints`` that the class writes itself
+    has the last word.
+    """
+    init = vars(cls).get("__init__")
+    own = {} if init is None else constraints_of(init, strict=False)
+    inherited = getattr(super(cls, cls), "_parameter_constraints", {})
+    return {**inherited, **own, **vars(cls).get("_parameter_constraints", {})}
+
+
+def check_init(estimator: Any) -> None:
+    """Check the parameters of an estimator, as its own ``fit`` would."""
+    if not get_config()["skip_parameter_validation"]:
+        validate_parameter_constraints(
+            estimator._parameter_constraints,
+            estimator.get_params(deep=False),
+            caller_name=type(estimator).__name__,
+        )
 
 
 def check_options(

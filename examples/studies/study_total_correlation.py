@@ -152,7 +152,7 @@ def make_grids(study):
             grid(BetaVAE(**net), beta=study["betas"]),
             grid(BetaTCVAE(**net), beta=study["betas"]),
             grid(BetaTCVAE(**net, alpha=0.0), beta=study["ablation_betas"]),
-            grid(BetaTCVAE(**net, prior="factorised_flow"), beta=study["ablation_betas"]),
+            grid(BetaTCVAE(**net, prior="factorized_flow"), beta=study["ablation_betas"]),
             grid(FactorVAE(**twice), gamma=study["gammas"]),
         ],
         "adversarial": [gan],
@@ -168,7 +168,7 @@ def name_of(model):
     """How a model is called in the tables."""
     if getattr(model, "alpha", 1.0) == 0:
         return "BetaTCVAE, alpha = 0"
-    flow = getattr(model, "prior", "normal") == "factorised_flow"
+    flow = getattr(model, "prior", "normal") == "factorized_flow"
     return "BetaTCVAE, flow prior" if flow else type(model).__name__
 
 

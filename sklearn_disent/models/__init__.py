@@ -1,16 +1,22 @@
 """Disentangling models: skorch nets that are scikit-learn transformers."""
 
-from sklearn_disent.models._base import BaseVAE
-from sklearn_disent.models._elbo import VAE, AnnealedVAE, BetaVAE
-from sklearn_disent.models._gan import InfoGAN
-from sklearn_disent.models._logical import ProductVAE
-from sklearn_disent.models._moments import DIPVAE, InfoVAE
-from sklearn_disent.models._recipe import training_recipe
-from sklearn_disent.models._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
-from sklearn_disent.models._support import HFSVAE
-from sklearn_disent.models._total_correlation import BetaTCVAE, FactorVAE
-from sklearn_disent.models._transformer import NeuralNetTransformer, ReconstructionLoss
-from sklearn_disent.models._weak import AdaGVAE, AdaMLVAE
+from . import terms
+from ._base import BaseVAE
+from ._elbo import VAE, AnnealedVAE, BetaVAE
+from ._gan import InfoGAN
+from ._guidance import Guidance
+from ._labels import Labels
+from ._logical import ProductVAE
+from ._memory import freed_memory_kept
+from ._module import VAEOutput
+from ._moments import DIPVAE, InfoVAE
+from ._paired import AdaGVAE, AdaMLVAE
+from ._recipe import training_recipe
+from ._regions import Regions
+from ._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
+from ._support import HFSVAE
+from ._total_correlation import BetaTCVAE, FactorVAE
+from ._transformer import NeuralNetTransformer, ReconstructionLoss
 
 __all__ = [
     "AdaGVAE",
@@ -23,13 +29,19 @@ __all__ = [
     "CyclicSchedule",
     "DIPVAE",
     "FactorVAE",
+    "Guidance",
     "HFSVAE",
     "InfoGAN",
     "InfoVAE",
+    "Labels",
     "LinearSchedule",
     "NeuralNetTransformer",
     "ProductVAE",
     "ReconstructionLoss",
+    "Regions",
     "VAE",
+    "VAEOutput",
+    "freed_memory_kept",
+    "terms",
     "training_recipe",
 ]

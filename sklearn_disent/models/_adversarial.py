@@ -3,18 +3,24 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from skorch.utils import TeeGenerator
 from torch import nn
+
+# To type checkers the mixin is a net, which it is once a model has both.
+if TYPE_CHECKING:
+    from ._net import BaseNet as _Net
+else:
+    _Net = object
 
 _MIN_STEPS = 100  # optimiser steps before which nothing is said about the discriminator
 _PERFECT = 0.99  # accuracy from which the discriminator has no use as an opponent
 _CONSTANT = 1e-6  # spread of its answers below which they do not depend on the input
 
 
-class AdversarialMixin:
+class AdversarialMixin(_Net):
     """A net with a ``discriminator_`` and a ``discriminator_optimizer_`` of its own.
 
     Subclasses have the parameters ``discriminator_optimizer`` and ``discriminator_lr``, and define
@@ -23,6 +29,9 @@ class AdversarialMixin:
     """
 
     _betas: dict[str, tuple[float, float]] = {}  # of Adam, where the user sets none
+    discriminator_: Any
+    discriminator_optimizer_: Any
+    discriminator_lr: float
 
     @abstractmethod
     def _make_discriminator(self, kwargs: dict[str, Any]) -> nn.Module:

@@ -1,23 +1,33 @@
 """BaseVAE: what all variational autoencoders share."""
 
 import copy
-from abc import abstractmethod
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, NamedTuple, Self
+from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
+from torch import Tensor, nn
 
-from sklearn_disent.models._data import Layout
-from sklearn_disent.models._net import BaseNet
-from sklearn_disent.models._schedules import Weight, resolve
-from sklearn_disent.models._terms import (
+from .._params import Architecture, PositiveFloat, PositiveInt, Weight
+from ..networks import make_pair
+from ._data import Layout, check_unit_interval
+from ._guidance import (
+    Guidance,
+    Guides,
+    needs_y,
+    nested_params,
+    set_nested_params,
+    wanted_metadata,
+)
+from ._module import Terms, VAEModule, VAEOutput, check_shapes
+from ._net import BaseNet
+from ._schedules import resolve
+from .terms import (
     KLParts,
     bernoulli_nll,
     gaussian_kl,
@@ -25,83 +35,242 @@ from sklearn_disent.models._terms import (
     kl_parts,
     standard_log_prior,
 )
-from sklearn_disent.networks import make_pair
 
 _N_ELBO_DRAWS = 8  # points of the quasi-Monte Carlo rule behind score_samples
 _ACTIVE = 0.01  # variance of a code over the data, from which a latent counts as active
 _MIN_STEPS = 100  # optimiser steps before which a latent is not dead, but not yet in use
 
-Terms = dict[str, tuple[Weight | None, torch.Tensor]]
-
-
-class VAEOutput(NamedTuple):
-    """What one forward pass gives."""
-
-    mean: torch.Tensor  # (n, D), of q(z|x)
-    log_var: torch.Tensor  # (n, D), of q(z|x)
-    z: torch.Tensor  # (n, D), a draw from q(z|x)
-    decoded: torch.Tensor  # (n, *input_shape), logits (Bernoulli) or means (Gaussian)
-
-
-class VAEModule(nn.Module):
-    """Encoder and decoder with the reparameterised draw between them."""
-
-    def __init__(self, encoder: nn.Module, decoder: nn.Module) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.decoder = decoder
-        self.channels_last = all(
-            getattr(part, "channels_last", False) for part in (encoder, decoder)
-        )
-
-    def encode(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        mean, log_var = self.encoder(x).chunk(2, dim=1)
-        return mean, log_var
-
-    def forward(self, x: torch.Tensor, noise: torch.Tensor) -> VAEOutput:
-        mean, log_var = self.encode(x)
-        z = mean + (0.5 * log_var).exp() * noise
-        return VAEOutput(mean, log_var, z, self.decoder(z))
-
 
 class BaseVAE(BaseNet):
-    """What all variational autoencoders share; a model adds its ``__init__`` and ``_terms``.
+    """What all variational autoencoders share: a model adds its ``__init__`` and ``terms``.
+
+    To write a model, derive from this class. ``__init__`` takes ``n_components`` and the model's
+    own parameters, hands ``**kwargs`` on, and only stores; :meth:`terms` returns the objective as a
+    dictionary of named, weighted terms. Their weighted sum is the loss, and each is logged in
+    ``history_``. Annotated parameters are checked by ``fit``. All else is there: networks,
+    likelihood, training, guidance, ``transform``, ``sample``, ``score``, searches.
 
     Parameters are explained in :class:`VAE`.
+
+    See Also
+    --------
+    sklearn_disent.models.terms : Terms to build an objective from.
+    Guidance : A term that any model may have beside its own.
+
+    Notes
+    -----
+    What ``terms`` may use, besides parameters and fitted attributes: :meth:`reconstruction` (the
+    likelihood), :meth:`kl_parts`, :meth:`at_step` (the value of a schedule), :meth:`noise` and
+    ``generator``, from which all that is random must be drawn for results to repeat.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_disent.models import BaseVAE, terms
+    >>> class SparseVAE(BaseVAE):
+    ...     def __init__(self, n_components=10, *, sparsity=1.0, **kwargs):
+    ...         super().__init__(n_components, **kwargs)
+    ...         self.sparsity = sparsity
+    ...
+    ...     def terms(self, x, output, extras):
+    ...         kl = terms.gaussian_kl(output.mean, output.log_var)
+    ...         return {
+    ...             "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
+    ...             "kl": (1.0, kl.sum(1).mean()),
+    ...             "sparsity": (self.sparsity, output.mean.abs().sum(1).mean()),
+    ...         }
+    >>> X = load_digits().images / 16.0
+    >>> SparseVAE(4, sparsity=0.5, max_epochs=1, random_state=0).fit_transform(X).shape
+    (1797, 4)
     """
 
-    _parameter_constraints: dict = {
-        **BaseNet._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "architecture": [str],
-        "encoder": [callable, nn.Module, None],
-        "decoder": [callable, nn.Module, None],
-        "likelihood": [StrOptions({"auto", "bernoulli", "gaussian"})],
-        "sigma": [Interval(Real, 0, None, closed="neither")],
-        "log_decomposition": ["boolean"],
-    }
     _prefixes = ("encoder", "decoder", *BaseNet._prefixes)
+    # Keyword arguments of fit that the model itself reads, besides those of its guidance.
+    _own_metadata: tuple[str, ...] = ()
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: PositiveInt = 10,
         *,
-        architecture: str = "auto",
-        encoder: Callable | nn.Module | None = None,
-        decoder: Callable | nn.Module | None = None,
-        likelihood: str = "auto",
-        sigma: float = 0.1,
+        guidance: Guidance | list | tuple | None = None,
+        architecture: Architecture = "auto",
+        encoder: Callable[..., Any] | nn.Module | None = None,
+        decoder: Callable[..., Any] | nn.Module | None = None,
+        likelihood: Literal["auto", "bernoulli", "gaussian"] = "auto",
+        sigma: PositiveFloat = 0.1,
         log_decomposition: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.n_components = n_components
+        self.guidance = guidance
         self.architecture = architecture
         self.encoder = encoder
         self.decoder = decoder
         self.likelihood = likelihood
         self.sigma = sigma
         self.log_decomposition = log_decomposition
+
+    # -- the objective -----------------------------------------------------------------------
+
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
+        """The objective of one batch: name -> (weight, value). Every model defines it.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n, *input_shape)
+            Observations.
+        output : VAEOutput
+            ``mean`` and ``log_var`` of the posteriors, a draw ``z``, and ``decoded``.
+        extras : dict of str to Tensor
+            Further tensors of these rows, for models that read metadata in ``fit``.
+
+        Returns
+        -------
+        terms : dict of str to (weight, value)
+            Values are scalars; the loss is the weighted sum. A weight is a number, or a schedule
+            such as :class:`LinearSchedule`; the weight None logs the value without adding it to
+            the loss.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define terms(x, output, extras).")
+
+    def reconstruction(self, x: Tensor, decoded: Tensor) -> Tensor:
+        """Negative log-likelihood of each observation: ``-log p(x|z)``.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n, *input_shape)
+            Observations.
+        decoded : Tensor of the shape of x
+            What the decoder returned: logits (Bernoulli) or means (Gaussian).
+
+        Returns
+        -------
+        nll : Tensor of shape (n,)
+            In nats.
+        """
+        if self.likelihood_ == "bernoulli":
+            return bernoulli_nll(x, decoded)
+        return gaussian_nll(x, decoded, self.sigma)
+
+    def decoded_mean(self, decoded: Tensor) -> Tensor:
+        """Mean of p(x|z), for what the decoder returned.
+
+        Parameters
+        ----------
+        decoded : Tensor of shape (n, *input_shape)
+            Logits (Bernoulli) or means (Gaussian).
+
+        Returns
+        -------
+        mean : Tensor of the same shape
+            In the units of the module's input: probabilities, or the means themselves.
+        """
+        return torch.sigmoid(decoded) if self.likelihood_ == "bernoulli" else decoded
+
+    def kl_parts(self, output: VAEOutput, estimator: Literal["mss", "mws"] = "mss") -> KLParts:
+        """Index-code mutual information, total correlation, dimension-wise KL of one batch.
+
+        Parameters
+        ----------
+        output : VAEOutput
+            Posteriors of the batch and a draw from each.
+        estimator : {"mss", "mws"}, default="mss"
+            As in :func:`sklearn_disent.models.terms.kl_parts`.
+
+        Returns
+        -------
+        parts : KLParts
+            Three scalars in nats, which sum to the KL divergence from the prior.
+        """
+        mean, log_var, z, _ = output
+        return kl_parts(z, mean, log_var, len(self._dataset), estimator, self._log_prior)
+
+    def at_step(self, weight: Weight) -> float:
+        """Value of a weight at the present optimiser step.
+
+        Parameters
+        ----------
+        weight : float or schedule
+            A number, or a function of the step.
+
+        Returns
+        -------
+        value : float
+        """
+        return resolve(weight, self.n_steps_)
+
+    def noise(self, n_rows: int) -> Tensor:
+        """Draws from N(0, I), of the model's generator; during ``fit`` only.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of draws.
+
+        Returns
+        -------
+        noise : Tensor of shape (n_rows, n_components)
+        """
+        return torch.randn(n_rows, self.n_components_, generator=self.generator, device=self.device)
+
+    def _log_prior(self, z: Tensor) -> Tensor:
+        """Log-density of the factorised prior, per latent."""
+        return standard_log_prior(z)
+
+    # -- guidance ----------------------------------------------------------------------------
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of this estimator, those with a double underscore included.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of guidance: ``guidance__weight``, or
+            ``guidance__labels__weight`` where it is a list.
+
+        Returns
+        -------
+        params : dict
+        """
+        params = super().get_params(deep=deep)
+        return {**params, **nested_params(self.guidance)} if deep else params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; a fitted module is never re-initialised by it.
+
+        Learning rates take effect at once, everything else is used by the next ``fit``.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameter names and values; those of guidance are ``guidance__weight``, or
+            ``guidance__labels__weight`` where it is a list.
+
+        Returns
+        -------
+        self : object
+        """
+        prefix = "guidance__"
+        nested = {k.removeprefix(prefix): params.pop(k) for k in [*params] if k.startswith(prefix)}
+        super().set_params(**params)
+        if nested:
+            self.guidance = set_nested_params(self.guidance, nested, type(self).__name__)
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required |= needs_y(self.guidance)
+        return tags
+
+    def _get_metadata_request(self):
+        # What guidance reads is asked for, unless the user decided otherwise.
+        requests = super()._get_metadata_request()
+        for method in (requests.fit, requests.partial_fit):
+            for name in wanted_metadata(self.guidance):
+                if method.requests.get(name) is None:
+                    method.add_request(param=name, alias=True)
+        return requests
 
     # -- building ----------------------------------------------------------------------------
 
@@ -113,7 +282,7 @@ class BaseVAE(BaseNet):
             encoder = self._own_part("encoder", shape, 2 * size)
         if self.decoder is not None:
             decoder = self._own_part("decoder", size, shape)
-        _check_shapes(encoder, decoder, shape, size)
+        check_shapes(encoder, decoder, shape, size)
         return VAEModule(encoder, decoder)
 
     def _own_part(self, name: str, *args: Any) -> nn.Module:
@@ -127,6 +296,15 @@ class BaseVAE(BaseNet):
         super().initialize_module()
         self.n_components_ = self.n_components
         self.likelihood_ = self._choose_likelihood(self.input_shape_)
+        fitted = getattr(self, "guidance_", None)  # None where weights are to be loaded
+        if fitted is not None and fitted.matches(self.guidance):
+            self.guidance_ = fitted.updated(self.guidance)
+        else:
+            self.guidance_ = Guides.fresh(self.guidance)
+        # Seeds of their own: the model's weights are those without guidance.
+        modules = self.guidance_.make_modules(self, self._seed + 2)
+        if modules:
+            self.module_.guidance = nn.ModuleDict(modules)
         return self
 
     def _choose_likelihood(self, input_shape: tuple[int, ...]) -> str:
@@ -139,47 +317,114 @@ class BaseVAE(BaseNet):
         likelihood = self._choose_likelihood(layout.input_shape) if reset else self.likelihood_
         if likelihood != "bernoulli" or (rows.dtype == np.uint8 and reset) or not rows.size:
             return
-        scale = self._uint8_scale if rows.dtype == np.uint8 else 1.0
-        low, high = rows.min() * scale, rows.max() * scale
-        if low < -1e-6 or high > 1 + 1e-6:
-            raise ValueError(
-                "The Bernoulli likelihood needs values in [0, 1], X has values from "
-                f"{low:.6g} to {high:.6g}. Scale X (uint8 images are scaled by themselves; "
-                "MinMaxScaler(clip=True) serves rows), or set likelihood='gaussian'."
-            )
+        check_unit_interval(
+            rows,
+            self._uint8_scale if rows.dtype == np.uint8 else 1.0,
+            "The Bernoulli likelihood needs values",
+            "Scale X (uint8 images are scaled by themselves; MinMaxScaler(clip=True) serves rows), "
+            "or set likelihood='gaussian'.",
+        )
 
     # -- training ----------------------------------------------------------------------------
 
-    @abstractmethod
-    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
-        """The objective: name -> (weight, value).
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        boxes: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        **metadata: Any,
+    ) -> Self:
+        """Train the module.
 
-        The loss is the weighted sum. A weight is a number or a schedule; None logs the value
-        without adding it to the loss.
+        Parameters
+        ----------
+        X : array-like of shape (n, features), (n, H, W), (n, C, H, W) or (n, H, W, C)
+            Observations: NumPy array, memory map, torch tensor, DataFrame or nested list.
+        y : array-like of shape (n,) or (n, n_factors) or None, default=None
+            Labels. Training uses them if the guidance does (:class:`Labels`); scoring callbacks
+            always do.
+        boxes, mask : array-like or None, default=None
+            Regions of the images, for a guidance that reads them (:class:`Regions`).
+        **metadata : dict
+            What other guidance reads, one entry per observation.
+
+        Returns
+        -------
+        self : object
         """
+        cold = not (self.warm_start and self.initialized_)
+        return self._fit(X, y, cold=cold, boxes=boxes, mask=mask, **metadata)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        *,
+        boxes: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        **metadata: Any,
+    ) -> Self:
+        """Train for ``max_epochs`` further epochs.
+
+        Parameters
+        ----------
+        X : array-like
+            Observations, as in :meth:`fit`.
+        y : array-like or None, default=None
+            Labels, as in :meth:`fit`.
+        classes : None
+            Not used; skorch's callers pass it.
+        boxes, mask : array-like or None, default=None
+            As in :meth:`fit`.
+        **metadata : dict
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, cold=not self.initialized_, boxes=boxes, mask=mask, **metadata)
+
+    def _read_extras(
+        self, rows: np.ndarray, y: Any, metadata: dict[str, Any], *, reset: bool
+    ) -> dict[str, Any]:
+        extras = super()._read_extras(rows, y, metadata, reset=reset)
+        guides = Guides.fresh(self.guidance) if reset else self.guidance_.updated(self.guidance)
+        read = {*self._own_metadata, *wanted_metadata(self.guidance)}
+        unread = [n for n, value in metadata.items() if value is not None and n not in read]
+        if unread:
+            raise TypeError(
+                f"{type(self).__name__}.fit() got {', '.join(unread)}, which neither the model nor "
+                "its guidance reads. Set a guidance that does; Regions() reads boxes or mask."
+            )
+        extras |= guides.read(self, y, len(rows), metadata, reset=reset)
+        self.guidance_ = guides
+        return extras
 
     def _step(self, batch: Any) -> dict[str, Any]:
-        x, output = self._forward(self._to_tensor(batch[0], self._layout), batch[1])
-        terms = self._objective(x, output, batch[1])
+        n_rows, extras = len(batch[0]), batch[1]
+        x, output = self._forward(self._to_tensor(batch[0], self._layout), extras)
+        terms = self.terms(x, output, extras)
+        if self.guidance_:
+            terms = self.guidance_.terms(terms, x[:n_rows], output.first(n_rows), extras, self)
         loss = sum(
-            self._at(weight) * value for weight, value in terms.values() if weight is not None
+            self.at_step(weight) * value for weight, value in terms.values() if weight is not None
         )
         logged = {name: value for name, (_, value) in terms.items()}
         with torch.no_grad():
             if self.module_.training:
-                mean = output.mean[: len(batch[0])]
+                mean = output.mean[:n_rows]
                 self._moments += torch.stack([mean.sum(0), mean.pow(2).sum(0)])
             if self.log_decomposition and "index_code_mi" not in logged:
-                logged.update(self._decomposition(output)._asdict())
+                logged.update(self.kl_parts(output)._asdict())
         return {"loss": loss, "y_pred": output, "terms": logged}
 
-    def _forward(self, x: torch.Tensor, extras: Any) -> tuple[torch.Tensor, VAEOutput]:
+    def _forward(self, x: Tensor, extras: dict[str, Tensor]) -> tuple[Tensor, VAEOutput]:
         """What is to be reconstructed, first the batch itself, and the output for it."""
-        return x, self.module_(x, self._noise(len(x)))
-
-    def _objective(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
-        """The model's own terms, and those that any model may have beside them."""
-        return self._terms(x, output, extras)
+        return x, self.module_(x, self.noise(len(x)))
 
     def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
         """Begin to add up moments of the codes; part of skorch's protocol."""
@@ -187,7 +432,7 @@ class BaseVAE(BaseNet):
         self._moments = torch.zeros(2, self.n_components_, device=self.device)
 
     def on_epoch_end(self, net: Any, dataset_train: Any = None, **kwargs: Any) -> None:
-        """Record how many latents tell something about x; part of skorch's protocol."""
+        """Record how many latents depend on x; part of skorch's protocol."""
         first, second = self._moments.double() / len(dataset_train)
         variances = second - first**2
         self.history_.record("active_latents", int((variances > _ACTIVE).sum()))
@@ -203,33 +448,9 @@ class BaseVAE(BaseNet):
             "(beta=LinearSchedule(0, 4, n_steps=1000)), a smaller sigma, more epochs."
         ]
 
-    def _at(self, weight: Weight) -> float:
-        """Value of a weight at the present optimiser step."""
-        return resolve(weight, self.n_steps_)
-
-    def _decomposition(self, output: VAEOutput, estimator: str = "mss") -> KLParts:
-        """Index-code mutual information, total correlation, dimension-wise KL of one batch."""
-        mean, log_var, z, _ = output
-        return kl_parts(z, mean, log_var, len(self._dataset), estimator, self._log_prior)
-
-    def _log_prior(self, z: torch.Tensor) -> torch.Tensor:
-        """Log-density of the factorised prior, per latent."""
-        return standard_log_prior(z)
-
-    def _noise(self, n_rows: int) -> torch.Tensor:
-        return torch.randn(
-            n_rows, self.n_components_, generator=self._generator, device=self.device
-        )
-
-    def _reconstruction(self, x: torch.Tensor, decoded: torch.Tensor) -> torch.Tensor:
-        """Negative log-likelihood in nats per observation."""
-        if self.likelihood_ == "bernoulli":
-            return bernoulli_nll(x, decoded)
-        return gaussian_nll(x, decoded, self.sigma)
-
     # -- using the fitted model --------------------------------------------------------------
 
-    def _encode(self, batch: torch.Tensor) -> torch.Tensor:
+    def _encode(self, batch: Tensor) -> Tensor:
         return self.module_.encode(batch)[0]
 
     @property
@@ -266,10 +487,7 @@ class BaseVAE(BaseNet):
             for uint8 images too.
         """
         check_is_fitted(self)
-        return self._decode(X, lambda z: self._observed_mean(self.module_.decoder(z)))
-
-    def _observed_mean(self, decoded: torch.Tensor) -> torch.Tensor:
-        return torch.sigmoid(decoded) if self.likelihood_ == "bernoulli" else decoded
+        return self._decode(X, lambda z: self.decoded_mean(self.module_.decoder(z)))
 
     def reconstruct(self, X: Any) -> np.ndarray:
         """Encode to the posterior mean and decode it.
@@ -353,16 +571,16 @@ class BaseVAE(BaseNet):
         points = stats.norm.ppf(sobol.random(_N_ELBO_DRAWS)).astype(np.float32)
         noises = torch.from_numpy(points).to(self.device)
 
-        def terms(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        def terms(x: Tensor) -> tuple[Tensor, Tensor]:
             mean, log_var = self.module_.encode(x)
             draws = mean + (0.5 * log_var).exp() * noises[:, None]
-            nll = sum(self._reconstruction(x, self.module_.decoder(z)) for z in draws)
+            nll: Any = sum(self.reconstruction(x, self.module_.decoder(z)) for z in draws)
             return -nll / len(noises), self._kl(mean, log_var, draws)
 
         log_likelihood, kl = self._map_batches(X, terms)
         return log_likelihood, kl
 
-    def _kl(self, mean: torch.Tensor, log_var: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
+    def _kl(self, mean: Tensor, log_var: Tensor, draws: Tensor) -> Tensor:
         """KL divergence of q(z|x) from the prior, per observation.
 
         ``draws`` of shape (n_draws, n, D) serve priors for which it has no closed form.
@@ -384,27 +602,3 @@ class BaseVAE(BaseNet):
         elbo : float
         """
         return float(np.mean(self.score_samples(X), dtype=np.float64))
-
-
-def _check_shapes(
-    encoder: nn.Module, decoder: nn.Module, input_shape: tuple[int, ...], n_components: int
-) -> None:
-    """A dry run tells the user of a wrong network before training does."""
-    training = [(part, part.training) for part in (encoder, decoder)]
-    for part, _ in training:
-        part.eval()
-    with torch.no_grad():
-        encoded = tuple(encoder(torch.zeros(2, *input_shape)).shape)
-        decoded = tuple(decoder(torch.zeros(2, n_components)).shape)
-    for part, mode in training:
-        part.train(mode)
-    if encoded != (2, 2 * n_components):
-        raise ValueError(
-            f"encoder must return (n, 2 * n_components) = (n, {2 * n_components}) values, means "
-            f"then log-variances, got shape {encoded} for 2 observations."
-        )
-    if decoded != (2, *input_shape):
-        raise ValueError(
-            f"decoder must return observations of shape (n, {', '.join(map(str, input_shape))}), "
-            f"got shape {decoded} for 2 codes."
-        )

@@ -1,22 +1,28 @@
-"""A small network that tells the class of an observation: a judge of generated images."""
+"""A small network that classifies observations: a judge of generated images."""
 
 from itertools import pairwise
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 from torch.nn import functional as F
 
-from sklearn_disent.models._data import Layout, find_layout
-from sklearn_disent.models._net import _WEIGHT_INIT_LOCK
+from .._params import (
+    PositiveFloat,
+    PositiveInt,
+    RandomStateLike,
+    Sizes,
+    constraints_of,
+    fit_context,
+)
+from ._data import Layout, find_layout
+from ._seeding import seeded
 
 
 class ImageClassifier(ClassifierMixin, BaseEstimator):
@@ -53,22 +59,14 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: dict = {
-        "image_shape": ["array-like", None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "lr": [Interval(Real, 0, None, closed="neither")],
-        "random_state": ["random_state"],
-    }
-
     def __init__(
         self,
         *,
-        image_shape: tuple[int, ...] | None = None,
-        max_iter: int = 300,
-        batch_size: int = 64,
-        lr: float = 1e-3,
-        random_state: int | np.random.RandomState | None = None,
+        image_shape: Sizes | None = None,
+        max_iter: PositiveInt = 300,
+        batch_size: PositiveInt = 64,
+        lr: PositiveFloat = 1e-3,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.image_shape = image_shape
         self.max_iter = max_iter
@@ -76,7 +74,9 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         self.lr = lr
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    _parameter_constraints: dict[str, list[Any]] = constraints_of(__init__)  # type: ignore[arg-type]
+
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the network.
 
@@ -91,24 +91,22 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):
         -------
         self : object
         """
-        X, y = validate_data(self, X, y, dtype=np.float32)
-        check_classification_targets(y)
-        self.classes_, classes = np.unique(y, return_inverse=True)
-        self._centre, self._scale = float(X.mean()), float(X.std()) or 1.0
+        rows, labels = validate_data(self, X, y, dtype=np.float32)
+        check_classification_targets(labels)
+        self.classes_, classes = np.unique(labels, return_inverse=True)
+        self._centre, self._scale = float(rows.mean()), float(rows.std()) or 1.0
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         layout = self._layout()
-        # torch's initialisers only know the global generator: borrow it, and give it back.
-        with _WEIGHT_INIT_LOCK, torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)
+        with seeded(seed):
             self.module_ = _make_network(layout.input_shape, len(self.classes_))
         optimizer = torch.optim.Adam(self.module_.parameters(), lr=self.lr, fused=True)
         generator = torch.Generator().manual_seed(seed)
-        images, targets = self._to_tensor(X), torch.from_numpy(classes)
-        size = min(self.batch_size, len(X))
+        images, targets = self._to_tensor(rows), torch.from_numpy(classes)
+        size = min(self.batch_size, len(rows))
         for _ in range(self.max_iter):
-            rows = torch.randint(len(X), (size,), generator=generator)
+            batch = torch.randint(len(rows), (size,), generator=generator)
             optimizer.zero_grad()
-            F.cross_entropy(self.module_(images[rows]), targets[rows]).backward()
+            F.cross_entropy(self.module_(images[batch]), targets[batch]).backward()
             optimizer.step()
         return self
 

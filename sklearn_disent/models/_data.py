@@ -1,6 +1,7 @@
 """From what a user passes as X to float batches: layouts, scaling, and a fast Dataset."""
 
 from math import prod
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,6 +101,39 @@ def as_rows(X: Any) -> tuple[Any, Shape | None]:
     return X.reshape(X.shape[0], prod(X.shape[1:])), X.shape[1:]
 
 
+def read_input_shape(input_shape: Any) -> Shape | None:
+    """The parameter of that name as ``(n_features,)`` or ``(C, H, W)``."""
+    if input_shape is None:
+        return None
+    shape = tuple(input_shape)
+    is_integer = all(isinstance(size, Integral) and int(size) > 0 for size in shape)
+    if not is_integer or not 1 <= len(shape) <= 3:
+        raise ValueError(
+            "input_shape must be (n_features,), (height, width) or (channels, height, width) "
+            f"of positive integers, got {input_shape!r}."
+        )
+    return (1, *shape) if len(shape) == 2 else shape
+
+
+def check_float32(rows: np.ndarray) -> None:
+    """Refuse values that float32 cannot hold."""
+    if rows.dtype == np.float64 and rows.size:
+        low, high = rows.min(), rows.max()
+        limit = np.finfo(np.float32).max
+        if low < -limit or high > limit:
+            raise ValueError(
+                f"X has values from {low} to {high}, too large for float32. Scale X, for "
+                "instance with StandardScaler."
+            )
+
+
+def check_unit_interval(rows: np.ndarray, scale: float, rule: str, remedy: str) -> None:
+    """Refuse values that are outside of [0, 1] after scaling."""
+    low, high = rows.min() * scale, rows.max() * scale
+    if low < -1e-6 or high > 1 + 1e-6:
+        raise ValueError(f"{rule} in [0, 1], X has values from {low:.6g} to {high:.6g}. {remedy}")
+
+
 def uint8_scale(rows: np.ndarray) -> float:
     """Factor for uint8 values: 1 where the training data is {0, 1}, else 1 / 255."""
     is_binary = rows.dtype == np.uint8 and rows.max() <= 1
@@ -110,27 +144,23 @@ class RowDataset(Dataset):
     """Rows with their labels, fetched a whole batch at a time.
 
     ``X`` and ``y`` are the user's own objects, which skorch's scoring callbacks hand to scorers;
-    batches come from ``rows``, the validated array. ``extras`` are further arrays that a
-    model needs per row, by name; all that is asked of them is ``extra[indices]``.
+    batches come from ``rows``, the validated array. ``extras`` are further arrays that a model or
+    its guidance needs per row, by name; all that is asked of them is ``extra[indices]``.
     """
 
-    def __init__(self, rows: np.ndarray, X: Any, y: Any, extras: dict[str, Any] | None = None):
+    def __init__(self, rows: np.ndarray, X: Any, y: Any, extras: dict[str, Any]) -> None:
         super().__init__(X, y, length=len(rows))
         self.rows = rows
         self.extras = extras
 
-    def __getitem__(self, index: int) -> tuple[torch.Tensor, Any]:
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         X, extras = self.__getitems__([index])
-        if not self.extras:
-            return X[0], extras[0]
         return X[0], {name: extra[0] for name, extra in extras.items()}
 
-    def __getitems__(self, indices: list[int]) -> tuple[torch.Tensor, Any]:
+    def __getitems__(self, indices: list[int]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         # NumPy, not torch, does the fetch: rows may be a read-only memory map.
-        batch = torch.from_numpy(self.rows[indices])
-        if not self.extras:
-            return batch, torch.zeros(len(indices))
-        return batch, {n: torch.from_numpy(extra[indices]) for n, extra in self.extras.items()}
+        extras = {n: torch.from_numpy(extra[indices]) for n, extra in self.extras.items()}
+        return torch.from_numpy(self.rows[indices]), extras
 
 
 def _identity(batch: Any) -> Any:

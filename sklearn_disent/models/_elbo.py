@@ -1,15 +1,15 @@
 """Models that weigh the two parts of the evidence lower bound."""
 
-from numbers import Integral
 from typing import Any
 
 import torch
-from sklearn.utils._param_validation import Interval
+from torch import Tensor
 
-from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
-from sklearn_disent.models._schedules import LinearSchedule, Weight, weight_constraint
-from sklearn_disent.models._semi_supervised import SemiSupervisedVAE
-from sklearn_disent.models._terms import gaussian_kl
+from .._params import PositiveInt, Weight
+from ._base import BaseVAE
+from ._module import Terms, VAEOutput
+from ._schedules import LinearSchedule
+from .terms import gaussian_kl
 
 
 class VAE(BaseVAE):
@@ -21,6 +21,12 @@ class VAE(BaseVAE):
     ----------
     n_components : int, default=10
         Number of latents.
+    guidance : Guidance, list or None, default=None
+        What is to guide training beside the model's own objective: :class:`Labels` of some rows,
+        :class:`Regions` of images, or a :class:`Guidance` of your own. Several stand in a list, as
+        objects or ``(name, object)`` pairs. Parameters are reached by ``guidance__weight``, in a
+        list by ``guidance__labels__weight``: the name is that of the class in lower case, with _1,
+        _2, ... where it occurs several times, unless the pair has another.
     architecture : str, default="auto"
         Encoder and decoder. For images of 8 x 8 pixels or more: "burgess", "locatello",
         "locatello_sbd" (spatial broadcast decoder), "montero_small", "montero_large"; for any
@@ -41,7 +47,7 @@ class VAE(BaseVAE):
     sigma : float, default=0.1
         Standard deviation of the Gaussian likelihood, in the units of X.
     log_decomposition : bool, default=False
-        Whether ``history_`` gets the three parts of the KL divergence in every epoch:
+        Whether to log the three parts of the KL divergence in ``history_`` in every epoch:
         ``index_code_mi``, ``total_correlation`` and ``dimension_wise_kl``, estimated by minibatch
         stratified sampling.
     optimizer : class, default=torch.optim.Adam
@@ -56,13 +62,13 @@ class VAE(BaseVAE):
         Shape of one observation; None reads it off X. Needed where X holds images as flat rows:
         they are then read as ``(C, H, W)``, the last axis fastest.
     train_split : callable or None, default=None
-        How to hold validation rows apart, e.g. ``skorch.dataset.ValidSplit(5)``.
+        How validation rows are held out, e.g. ``skorch.dataset.ValidSplit(5)``.
     callbacks : list of skorch callbacks, "disable" or None, default=None
         Further skorch callbacks.
     iterator_train, iterator_valid : callable
-        Make the loaders of batches.
+        Make the loaders of batches, as torch's ``DataLoader`` does.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the present weights.
+        Whether ``fit`` continues from the present weights.
     verbose : int, default=0
         0 prints nothing; 1 prints a line per epoch.
     device : str or torch.device, default="cpu"
@@ -82,7 +88,10 @@ class VAE(BaseVAE):
         Encoder and decoder.
     history_ : skorch.history.History
         A row per epoch with ``train_loss``, its terms ``train_reconstruction``, ``train_kl``, and
-        ``active_latents``, how many codes have a variance above 0.01 over the data.
+        ``active_latents``, how many codes have a variance above 0.01 over the data. Terms of
+        guidance are ``train_<name>_<term>``.
+    guidance_ : dict of str to Guidance
+        The guidance by name, as copies that hold what they have read.
     n_steps_ : int
         Number of optimiser steps so far.
     n_components_ : int
@@ -107,7 +116,7 @@ class VAE(BaseVAE):
 
     References
     ----------
-    D. P. Kingma and M. Welling, Auto-encoding variational Bayes, ICLR 2014.
+    Kingma and Welling (2014). Auto-encoding variational Bayes. ICLR.
 
     Examples
     --------
@@ -119,14 +128,14 @@ class VAE(BaseVAE):
     ((1797, 2), (1, 8, 8))
     """
 
-    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
         return {
-            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "kl": (1.0, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
         }
 
 
-class BetaVAE(SemiSupervisedVAE):
+class BetaVAE(BaseVAE):
     """VAE whose KL divergence has the weight beta: larger values disentangle more.
 
     The loss is ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I))``, per observation in nats.
@@ -138,56 +147,21 @@ class BetaVAE(SemiSupervisedVAE):
     beta : float or schedule, default=4.0
         Weight of the KL divergence; 1 is the VAE, 0 an autoencoder with noise. A schedule, such
         as :class:`LinearSchedule`, is a function of the optimiser step.
-    supervised : {"xent", "l2", "cov", "embed"} or None, default=None
-        Whether labels, the y of ``fit``, are used, and by which term; see Notes. Latent j then is
-        meant for factor j; further latents are free.
-    gamma_sup : float or schedule, default=100.0
-        Weight of that term.
-    n_labeled : int, float or None, default=None
-        How many rows keep their labels, drawn at random: a count, or a share of those that have
-        any (0.1, but 1 is one row). None keeps all. The others are hidden from training only, so
-        that scorers still see them.
-    factor_sizes : sequence of int or None, default=None
-        Number of classes of every factor; None takes one more than the largest label in y.
-    sigma_sup : float, default=1.0
-        Sharpness of "embed": the larger, the nearer must a code be to the point of its class.
     **kwargs : dict
         All other parameters are those of :class:`VAE`.
 
-    Attributes
-    ----------
-    factor_sizes_ : tuple of int
-        Number of classes of every factor, if ``supervised`` is set.
-
     See Also
     --------
-    VAE : Lists all parameters and further attributes.
+    VAE : Lists all parameters and attributes.
 
     Notes
     -----
     ``score`` is the ELBO itself, without beta, so that models of different beta compare.
 
-    Labels are numbers; NaN means unknown, and so does -1 among integers or classes. Entries may be
-    missing one by one; without any the model is the unsupervised one, bit for bit. The terms, of
-    posterior means m and labels y of the rows that have them:
-
-    - "xent": cross-entropy of the logit m_j and the share y_j / size_j;
-    - "l2": ``(b_j m_j - y_j)^2`` with a learnt scale b_j;
-    - "cov": squared covariances of m_i and y_j, summed over all i != j;
-    - "embed": cross-entropy of ``softmax_k(-(sigma_sup (m_j - e_jk))^2)`` with learnt points e_jk.
-
-    All but "cov" are means over the rows, summed over factors, so that ``gamma_sup`` means the
-    same at any batch size and share of labels. Published code sums "xent" and "l2" over a batch of
-    64 labelled rows: its weight of 4 is 256 here. "xent" and "embed" take classes 0, 1, ...; the
-    others any numbers. "cov" keeps latents away from factors that are not theirs, but draws none
-    to its own: where factors are dependent it may do more harm than good.
-
     References
     ----------
-    I. Higgins et al., beta-VAE: Learning basic visual concepts with a constrained variational
-    framework, ICLR 2017.
-
-    F. Locatello et al., Disentangling factors of variation using few labels, ICLR 2020.
+    Higgins, Matthey, Pal, Burgess, Glorot, Botvinick, Mohamed and Lerchner (2017). beta-VAE:
+    Learning basic visual concepts with a constrained variational framework. ICLR.
 
     Examples
     --------
@@ -199,18 +173,15 @@ class BetaVAE(SemiSupervisedVAE):
     (1797, 4)
     """
 
-    _parameter_constraints: dict = {
-        **SemiSupervisedVAE._parameter_constraints,
-        "beta": weight_constraint(),
-    }
-
-    def __init__(self, n_components: int = 10, *, beta: Weight = 4.0, **kwargs: Any) -> None:
+    def __init__(
+        self, n_components: PositiveInt = 10, *, beta: Weight = 4.0, **kwargs: Any
+    ) -> None:
         super().__init__(n_components, **kwargs)
         self.beta = beta
 
-    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
         return {
-            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "kl": (self.beta, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
         }
 
@@ -220,8 +191,8 @@ class AnnealedVAE(BaseVAE):
 
     The loss is ``-E_q log p(x|z) + gamma |KL(q(z|x), N(0, I)) - C_t|``, per observation in nats,
     where ``C_t = min(C, C t / T)`` after t optimiser steps and the KL divergence is the mean over
-    the batch. Latents come into use one after the other, those that help the reconstruction most
-    first.
+    the batch. Latents come into use one after the other, beginning with those that help the
+    reconstruction most.
 
     Parameters
     ----------
@@ -249,7 +220,8 @@ class AnnealedVAE(BaseVAE):
 
     References
     ----------
-    C. P. Burgess et al., Understanding disentangling in beta-VAE, 2018.
+    Burgess, Higgins, Pal, Matthey, Watters, Desjardins and Lerchner (2018). Understanding
+    disentangling in beta-VAE. arXiv.
 
     Examples
     --------
@@ -261,20 +233,13 @@ class AnnealedVAE(BaseVAE):
     (1797, 4)
     """
 
-    _parameter_constraints: dict = {
-        **BaseVAE._parameter_constraints,
-        "gamma": weight_constraint(),
-        "capacity": weight_constraint(),
-        "n_annealing_steps": [Interval(Integral, 1, None, closed="left")],
-    }
-
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: PositiveInt = 10,
         *,
         gamma: Weight = 100.0,
         capacity: Weight = 25.0,
-        n_annealing_steps: int = 10_000,
+        n_annealing_steps: PositiveInt = 10_000,
         **kwargs: Any,
     ) -> None:
         super().__init__(n_components, **kwargs)
@@ -282,14 +247,14 @@ class AnnealedVAE(BaseVAE):
         self.capacity = capacity
         self.n_annealing_steps = n_annealing_steps
 
-    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
         capacity = self.capacity
         if not callable(capacity):
             capacity = LinearSchedule(0.0, capacity, self.n_annealing_steps)
-        target = self._at(capacity)
+        target = self.at_step(capacity)
         kl = gaussian_kl(output.mean, output.log_var).sum(1).mean()
         return {
-            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "capacity_gap": (self.gamma, (kl - target).abs()),
             "kl": (None, kl),
             "capacity": (None, torch.full_like(kl, target)),

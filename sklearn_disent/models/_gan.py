@@ -1,23 +1,23 @@
 """A generative adversarial network whose codes can be read off the observations."""
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import torch
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklearn_disent.models._adversarial import AdversarialMixin, frozen
-from sklearn_disent.models._data import Layout
-from sklearn_disent.models._net import BaseNet
-from sklearn_disent.models._schedules import Weight, resolve, weight_constraint
-from sklearn_disent.models._terms import gaussian_log_density
-from sklearn_disent.networks import make_pair
+from .._params import Architecture, NonNegativeInt, PositiveFloat, PositiveInt, Weight
+from ..networks import make_pair
+from ._adversarial import AdversarialMixin, frozen
+from ._data import Layout, check_unit_interval
+from ._net import BaseNet
+from ._schedules import resolve
+from .terms import gaussian_log_density
 
 _LOG_VAR_RANGE = (-8.0, 8.0)  # of Q: a code that it reads exactly would drive it to -inf
 
@@ -76,10 +76,13 @@ class InfoGAN(AdversarialMixin, BaseNet):
     range (uint8 is scaled); rows come out as they are. Q has a Gaussian for every code, and
     categorical codes are not offered.
 
+    It has no ``guidance``: codes are drawn, not inferred from observations, so that there is
+    neither a posterior of a row to hold against its label nor a reconstruction of it.
+
     References
     ----------
-    X. Chen et al., InfoGAN: Interpretable representation learning by information maximizing
-    generative adversarial nets, NeurIPS 2016.
+    Chen, Duan, Houthooft, Schulman, Sutskever and Abbeel (2016). InfoGAN: Interpretable
+    representation learning by information maximizing generative adversarial nets. NeurIPS.
 
     Examples
     --------
@@ -91,29 +94,19 @@ class InfoGAN(AdversarialMixin, BaseNet):
     ((1797, 2), (3, 8, 8))
     """
 
-    _parameter_constraints: dict = {
-        **BaseNet._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "n_noise": [Interval(Integral, 0, None, closed="left")],
-        "coefficient": weight_constraint(),
-        "instance_noise": weight_constraint(),
-        "architecture": [str],
-        "discriminator_optimizer": [callable],
-        "discriminator_lr": [Interval(Real, 0, None, closed="neither")],
-    }
     _prefixes = ("discriminator_optimizer", *BaseNet._prefixes)
     _betas = {"optimizer": (0.5, 0.999), "discriminator_optimizer": (0.5, 0.999)}
 
     def __init__(
         self,
-        n_components: int = 5,
+        n_components: PositiveInt = 5,
         *,
-        n_noise: int = 5,
+        n_noise: NonNegativeInt = 5,
         coefficient: Weight = 0.05,
         instance_noise: Weight = 0.1,
-        architecture: str = "auto",
-        discriminator_optimizer: Callable = torch.optim.Adam,
-        discriminator_lr: float = 2e-4,
+        architecture: Architecture = "auto",
+        discriminator_optimizer: Callable[..., Any] = torch.optim.Adam,
+        discriminator_lr: PositiveFloat = 2e-4,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -157,12 +150,8 @@ class InfoGAN(AdversarialMixin, BaseNet):
         super()._check_range(rows, layout, reset=reset)
         if len(layout.input_shape) != 3 or rows.dtype == np.uint8 or not rows.size:
             return
-        low, high = rows.min(), rows.max()
-        if low < -1e-6 or high > 1 + 1e-6:
-            raise ValueError(
-                f"InfoGAN makes images with values in [0, 1], X has values from {low:.6g} to "
-                f"{high:.6g}. Scale X (uint8 images are scaled by themselves)."
-            )
+        remedy = "Scale X (uint8 images are scaled by themselves)."
+        check_unit_interval(rows, 1.0, "InfoGAN makes images with values", remedy)
 
     # -- training ----------------------------------------------------------------------------
 
@@ -179,7 +168,7 @@ class InfoGAN(AdversarialMixin, BaseNet):
             "terms": {"adversarial": adversarial, "code_nll": code_nll},
         }
 
-    def _discriminator_step(self, batch: Any, step: dict[str, Any]) -> dict[str, torch.Tensor]:
+    def _discriminator_step(self, batch: Any, step: dict[str, Any]) -> dict[str, Tensor]:
         fake, codes = step["y_pred"]
         real_logit, _ = self._judge(self._to_tensor(batch[0], self._layout), codes)
         fake_logit, code_nll = self._judge(fake, codes)
@@ -195,20 +184,20 @@ class InfoGAN(AdversarialMixin, BaseNet):
             "discriminator_spread": spread,
         }
 
-    def _draw(self, n_rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def _draw(self, n_rows: int) -> tuple[Tensor, Tensor]:
         """Codes and noise of the generator."""
-        options = {"generator": self._generator, "device": self.device}
+        options: dict[str, Any] = {"generator": self.generator, "device": self.device}
         codes = 2 * torch.rand(n_rows, self.n_components_, **options) - 1
         return codes, torch.randn(n_rows, self.n_noise_, **options)
 
-    def _generate(self, codes: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+    def _generate(self, codes: Tensor, noise: Tensor) -> Tensor:
         made = self.module_(torch.cat([codes, noise], 1))
         return torch.sigmoid(made) if self._is_image else made
 
-    def _judge(self, x: torch.Tensor, codes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _judge(self, x: Tensor, codes: Tensor) -> tuple[Tensor, Tensor]:
         """Logit of D, and the mean negative log-likelihood of the codes under Q, in nats."""
         std = resolve(self.instance_noise, self.n_steps_)
-        x = x + std * torch.randn(x.shape, generator=self._generator, device=self.device)
+        x = x + std * torch.randn(x.shape, generator=self.generator, device=self.device)
         output = self.discriminator_(x)
         mean, log_var = output[:, 1:].chunk(2, dim=1)
         log_q = gaussian_log_density(codes, mean, log_var.clamp(*_LOG_VAR_RANGE))
@@ -216,7 +205,7 @@ class InfoGAN(AdversarialMixin, BaseNet):
 
     # -- using the fitted model --------------------------------------------------------------
 
-    def _encode(self, batch: torch.Tensor) -> torch.Tensor:
+    def _encode(self, batch: Tensor) -> Tensor:
         return self.discriminator_(batch)[:, 1 : 1 + self.n_components_]
 
     @property

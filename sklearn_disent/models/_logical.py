@@ -1,33 +1,28 @@
 """A model that is trained by the logical definitions of modularity and informativeness."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions
 from torch import Tensor
 from torch.nn import functional as F
 
-from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
-from sklearn_disent.models._logical_terms import (
+from .._params import Array, LabelCount, PositiveInt, Weight
+from ._base import BaseVAE
+from ._labels import check_enough_latents, find_sizes, keep_labels, read_labels
+from ._module import Terms, VAEOutput
+from ._partners import read_partners
+from .terms import (
     contraction_term,
     diameter_term,
+    gaussian_kl,
     mean_pairwise_term,
+    pair_contraction,
     same_pair_term,
     variance_term,
 )
-from sklearn_disent.models._pairs import read_partners
-from sklearn_disent.models._schedules import Weight, weight_constraint
-from sklearn_disent.models._semi_supervised import (
-    N_LABELED,
-    check_enough_latents,
-    find_sizes,
-    keep_labels,
-    read_labels,
-)
-from sklearn_disent.models._terms import gaussian_kl
 
 _MODULARITY = {
     "variance": variance_term,
@@ -39,10 +34,10 @@ _MODULARITY = {
 class ProductVAE(BaseVAE):
     """VAE that learns modular and informative codes from the labels of some rows.
 
-    The loss is ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I)) + lambda_m M + lambda_i I``. M tells
-    how much the codes of a factor vary while the factor does not; I tells how much nearer two
-    codes are than their factors. Both are quantities that logical definitions of a product of
-    functions and of an injection turn into, and zero where these hold.
+    The loss is ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I)) + lambda_m M + lambda_i I``. M is how
+    much the codes of a factor vary while the factor does not; I is how much nearer two codes are
+    than their factors. Both follow from logical definitions, of a product of functions and of an
+    injection, and are zero where these hold.
 
     Parameters
     ----------
@@ -59,7 +54,7 @@ class ProductVAE(BaseVAE):
     informativeness : {"mean", "max"}, default="mean"
         Which contraction over pairs of rows.
     groups : sequence of sequences of int or None, default=None
-        Latents of every factor; None takes one each, in order. Latents in no group are free.
+        Latents of every factor; None takes one each, in order. Latents outside all groups are free.
     supervision : {"labels", "pairs"}, default="labels"
         Whether labels are compared between all rows of a batch, or only between each row and the
         next: then all that is used is whether the two have the same value.
@@ -75,22 +70,22 @@ class ProductVAE(BaseVAE):
     See Also
     --------
     VAE : Lists all parameters and attributes.
-    BetaVAE : Learns from labels by regression or classification.
+    Labels : Guides any model by labels, by regression or classification.
     sklearn_disent.metrics.modularity_distance : M as a metric.
     sklearn_disent.metrics.informativeness_distance : I as a metric.
 
     Notes
     -----
-    M and I are computed of the posterior means of the rows of a batch that have labels, and
+    M and I are computed from the posterior means of the rows of a batch that have labels, and
     logged as ``train_modularity`` and ``train_informativeness``. M alone is zero for constant
-    codes; I prevents that. Labels are classes 0, 1, ...; -1 and NaN mean unknown. With
+    codes, which I prevents. Labels are classes 0, 1, ...; -1 and NaN mean unknown. With
     ``fit(X, X_pair=X_pair, same=same)`` pairs take the place of labels. The paper defines the
     quantities, as metrics and as objectives; this model is one way to train by them.
 
     References
     ----------
-    Y. Zhang and M. Sugiyama, Enriching disentanglement: From logical definitions to quantitative
-    metrics, NeurIPS 2024.
+    Zhang and Sugiyama (2024). Enriching disentanglement: From logical definitions to quantitative
+    metrics. NeurIPS.
 
     Examples
     --------
@@ -103,32 +98,19 @@ class ProductVAE(BaseVAE):
     (300, 2)
     """
 
-    _parameter_constraints: dict = {
-        **BaseVAE._parameter_constraints,
-        "beta": weight_constraint(),
-        "lambda_m": weight_constraint(),
-        "lambda_i": weight_constraint(),
-        "modularity": [StrOptions(set(_MODULARITY))],
-        "informativeness": [StrOptions({"mean", "max"})],
-        "groups": ["array-like", None],
-        "supervision": [StrOptions({"labels", "pairs"})],
-        "n_labeled": N_LABELED,
-        "factor_distance": [StrOptions({"discrete", "range"})],
-    }
-
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: PositiveInt = 10,
         *,
         beta: Weight = 1.0,
         lambda_m: Weight = 10.0,
         lambda_i: Weight = 10.0,
-        modularity: str = "variance",
-        informativeness: str = "mean",
-        groups: Sequence[Sequence[int]] | None = None,
-        supervision: str = "labels",
-        n_labeled: int | float | None = None,
-        factor_distance: str = "discrete",
+        modularity: Literal["variance", "mean_pairwise", "diameter"] = "variance",
+        informativeness: Literal["mean", "max"] = "mean",
+        groups: Array | None = None,
+        supervision: Literal["labels", "pairs"] = "labels",
+        n_labeled: LabelCount | None = None,
+        factor_distance: Literal["discrete", "range"] = "discrete",
         **kwargs: Any,
     ) -> None:
         super().__init__(n_components, **kwargs)
@@ -142,13 +124,23 @@ class ProductVAE(BaseVAE):
         self.n_labeled = n_labeled
         self.factor_distance = factor_distance
 
+    _own_metadata = ("X_pair", "same")
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True  # unless pairs are given
         return tags
 
     def fit(
-        self, X: Any, y: Any = None, *, X_pair: Any = None, same: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_pair: Any = None,
+        same: ArrayLike | None = None,
+        boxes: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        **metadata: Any,
     ) -> Self:
         """Train the module.
 
@@ -157,18 +149,22 @@ class ProductVAE(BaseVAE):
         X : array-like of shape (n, features), (n, H, W), (n, C, H, W) or (n, H, W, C)
             Observations: NumPy array, memory map, torch tensor, DataFrame or nested list.
         y : array-like of shape (n,) or (n, n_factors) or None, default=None
-            Classes, NaN or -1 where unknown. Not used for training if pairs are given.
+            Classes, NaN or -1 where unknown. The model does not use them if pairs are given.
         X_pair : array-like of the shape of X, default=None
             Partner of each observation.
         same : array-like of shape (n, n_factors), default=None
             Whether both of a pair have the same value of a factor: 1, 0, or -1 where unknown.
+        boxes, mask : array-like or None, default=None
+            Regions of the images, for a guidance that reads them (:class:`Regions`).
+        **metadata : dict
+            What other guidance reads, one entry per observation.
 
         Returns
         -------
         self : object
         """
-        cold = not (self.warm_start and self.initialized_)
-        return self._fit(X, y, cold=cold, X_pair=X_pair, same=same)
+        metadata |= {"X_pair": X_pair, "same": same, "boxes": boxes, "mask": mask}
+        return self._fit(X, y, cold=not (self.warm_start and self.initialized_), **metadata)
 
     def partial_fit(
         self,
@@ -178,6 +174,9 @@ class ProductVAE(BaseVAE):
         *,
         X_pair: Any = None,
         same: ArrayLike | None = None,
+        boxes: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        **metadata: Any,
     ) -> Self:
         """Train for ``max_epochs`` further epochs.
 
@@ -191,24 +190,23 @@ class ProductVAE(BaseVAE):
             Not used; skorch's callers pass it.
         X_pair, same : array-like or None, default=None
             Pairs, as in :meth:`fit`.
+        boxes, mask : array-like or None, default=None
+            As in :meth:`fit`.
+        **metadata : dict
+            As in :meth:`fit`.
 
         Returns
         -------
         self : object
         """
-        return self._fit(X, y, cold=not self.initialized_, X_pair=X_pair, same=same)
+        metadata |= {"X_pair": X_pair, "same": same, "boxes": boxes, "mask": mask}
+        return self._fit(X, y, cold=not self.initialized_, **metadata)
 
-    def _read_fit_arrays(
-        self,
-        rows: NDArray,
-        y: Any,
-        *,
-        cold: bool,
-        X_pair: Any = None,
-        same: ArrayLike | None = None,
-        **arrays: Any,
+    def _read_extras(
+        self, rows: NDArray, y: Any, metadata: dict[str, Any], *, reset: bool
     ) -> dict[str, Any]:
-        extras = super()._read_fit_arrays(rows, y, cold=cold, **arrays)
+        extras = super()._read_extras(rows, y, metadata, reset=reset)
+        X_pair, same = metadata["X_pair"], metadata["same"]
         if (X_pair is None) != (same is None):
             raise ValueError("Pass X_pair and same together: partners, and what they share.")
         if X_pair is not None:
@@ -216,7 +214,7 @@ class ProductVAE(BaseVAE):
             if (known > 1).any():
                 raise ValueError(f"same must be 1, 0, or -1 where unknown, got {np.nanmax(known)}.")
             partners = read_partners(X_pair, rows)
-            self._check_range(partners, self._layout, reset=cold)
+            self._check_range(partners, self._layout, reset=reset)
             extras["partners"] = partners
         else:
             known = read_labels(y, len(rows), classes=True)
@@ -227,9 +225,9 @@ class ProductVAE(BaseVAE):
         name = "labels" if X_pair is None else "same"
         return {**extras, name: np.where(np.isnan(known), -1, known).astype(np.int64)}
 
-    def _terms(self, x: Tensor, output: VAEOutput, extras: Any) -> Terms:
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
         terms: Terms = {
-            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "kl": (self.beta, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
         }
         if "same" in extras:
@@ -288,17 +286,7 @@ def factor_values(labels: Tensor, sizes: Sequence[int], distance: str) -> Tensor
     return torch.cat(indicators, dim=1) / 2**0.5
 
 
-def pair_contraction(same: Tensor, codes: Tensor, partners: Tensor) -> Tensor:
-    """How much nearer two codes are than their factors, at distance 1 where they differ: (n,)."""
-    apart = (same == 0).sum(1).to(codes.dtype).sqrt()
-    squares = (codes - partners).square().sum(1)
-    # The norm has no derivative at zero; the smallest number gives it one without a say.
-    return torch.relu(apart - squares.clamp(min=torch.finfo(squares.dtype).tiny).sqrt())
-
-
-def read_groups(
-    groups: Sequence[Sequence[int]] | None, n_factors: int, n_components: int
-) -> list[list[int]]:
+def read_groups(groups: Any, n_factors: int, n_components: int) -> list[list[int]]:
     """Columns of every factor, none of them twice."""
     if groups is None:
         return [[k] for k in range(n_factors)]

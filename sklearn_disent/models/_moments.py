@@ -1,20 +1,22 @@
 """Models that hold the aggregate posterior against the prior: by moments, or by a kernel."""
 
 import math
+from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import torch
-from sklearn.utils._param_validation import Interval, StrOptions
+from torch import Tensor
 
-from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
-from sklearn_disent.models._schedules import Weight, weight_constraint
-from sklearn_disent.models._semi_supervised import SemiSupervisedVAE
-from sklearn_disent.models._terms import dip_penalties, gaussian_kl, mmd_squared
+from .._params import Interval, PositiveFloat, PositiveInt, Weight
+from ._base import BaseVAE
+from ._module import Terms, VAEOutput
+from .terms import dip_penalties, gaussian_kl, mmd_squared
+
+AtMostOne = Annotated[float, Interval(Real, None, 1, closed="right")]
 
 
-class DIPVAE(SemiSupervisedVAE):
-    """VAE that draws the covariance of the codes towards the identity.
+class DIPVAE(BaseVAE):
+    """VAE that pulls the covariance of its codes towards the identity.
 
     The loss is that of the VAE plus ``lambda_od sum_{i != j} S_ij^2 + lambda_d sum_i (S_ii -
     1)^2``, where S is a covariance over the batch: of the posterior means (kind "i"), or of draws
@@ -25,14 +27,13 @@ class DIPVAE(SemiSupervisedVAE):
     n_components : int, default=10
         Number of latents.
     kind : {"i", "ii"}, default="i"
-        Which covariance. "i" also holds latents active that the VAE would prune; "ii" does not.
+        Which covariance. "i" also keeps latents active that the VAE would prune; "ii" does not.
     lambda_od : float or schedule, default=10.0
         Weight of the off-diagonal entries.
     lambda_d : float, schedule or None, default=None
         Weight of the diagonal entries; None takes 100 for kind "i" and 10 for kind "ii".
     **kwargs : dict
-        Parameters of training with labels (``supervised``, ...) are those of :class:`BetaVAE`,
-        all others those of :class:`VAE`.
+        All other parameters are those of :class:`VAE`.
 
     See Also
     --------
@@ -46,8 +47,8 @@ class DIPVAE(SemiSupervisedVAE):
 
     References
     ----------
-    A. Kumar, P. Sattigeri and A. Balakrishnan, Variational inference of disentangled latent
-    concepts from unlabeled observations, ICLR 2018.
+    Kumar, Sattigeri and Balakrishnan (2018). Variational inference of disentangled latent concepts
+    from unlabeled observations. ICLR.
 
     Examples
     --------
@@ -59,18 +60,11 @@ class DIPVAE(SemiSupervisedVAE):
     (1797, 4)
     """
 
-    _parameter_constraints: dict = {
-        **SemiSupervisedVAE._parameter_constraints,
-        "kind": [StrOptions({"i", "ii"})],
-        "lambda_od": weight_constraint(),
-        "lambda_d": [*weight_constraint(), None],
-    }
-
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: PositiveInt = 10,
         *,
-        kind: str = "i",
+        kind: Literal["i", "ii"] = "i",
         lambda_od: Weight = 10.0,
         lambda_d: Weight | None = None,
         **kwargs: Any,
@@ -80,13 +74,13 @@ class DIPVAE(SemiSupervisedVAE):
         self.lambda_od = lambda_od
         self.lambda_d = lambda_d
 
-    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
         lambda_d = self.lambda_d
         if lambda_d is None:
             lambda_d = 100.0 if self.kind == "i" else 10.0
         off_diagonal, diagonal = dip_penalties(output.mean, output.log_var, self.kind)
         return {
-            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "kl": (1.0, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
             "off_diagonal": (self.lambda_od, off_diagonal),
             "diagonal": (lambda_d, diagonal),
@@ -128,8 +122,8 @@ class InfoVAE(BaseVAE):
 
     References
     ----------
-    S. Zhao, J. Song and S. Ermon, InfoVAE: Balancing learning and inference in variational
-    autoencoders, AAAI 2019.
+    Zhao, Song and Ermon (2019). InfoVAE: Balancing learning and inference in variational
+    autoencoders. AAAI.
 
     Examples
     --------
@@ -141,20 +135,13 @@ class InfoVAE(BaseVAE):
     (1797, 4)
     """
 
-    _parameter_constraints: dict = {
-        **BaseVAE._parameter_constraints,
-        "alpha": [Interval(Real, None, 1, closed="right"), callable],
-        "lambda_": weight_constraint(),
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), None],
-    }
-
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: PositiveInt = 10,
         *,
-        alpha: Weight = 0.0,
+        alpha: AtMostOne | Callable[[int], float] = 0.0,
         lambda_: Weight = 1000.0,
-        bandwidth: float | None = None,
+        bandwidth: PositiveFloat | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(n_components, **kwargs)
@@ -168,7 +155,7 @@ class InfoVAE(BaseVAE):
 
     def _weights(self) -> tuple[float, float]:
         """Weights of the KL divergence and of the discrepancy at the present step."""
-        alpha, lambda_ = self._at(self.alpha), self._at(self.lambda_)
+        alpha, lambda_ = self.at_step(self.alpha), self.at_step(self.lambda_)
         if alpha + lambda_ < 1:
             raise ValueError(
                 "InfoVAE needs alpha + lambda_ >= 1, else the discrepancy from the prior is "
@@ -177,11 +164,11 @@ class InfoVAE(BaseVAE):
             )
         return 1 - alpha, alpha + lambda_ - 1
 
-    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
         kl_weight, mmd_weight = self._weights()
         bandwidth = self.bandwidth or math.sqrt(self.n_components_)
         return {
-            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "kl": (kl_weight, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
-            "mmd": (mmd_weight, mmd_squared(output.z, self._noise(len(x)), bandwidth)),
+            "mmd": (mmd_weight, mmd_squared(output.z, self.noise(len(x)), bandwidth)),
         }

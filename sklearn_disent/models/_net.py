@@ -1,46 +1,95 @@
-"""A skorch net that is a scikit-learn transformer. All wiring between the two lives here."""
+"""A skorch net that is a scikit-learn transformer: all wiring between the two.
 
-import copy
+What is overridden, and why. Of skorch's NeuralNet:
+
+  __init__                      stores parameters only; skorch also sets the fitted attributes below
+  history_                      and `initialized_`, `virtual_params_`: on the class until `fit`
+  __setattr__                   registers fitted modules only, so that a module may be a parameter
+  get_params                    BaseEstimator's, plus the keys with a double underscore
+  set_params                    does not re-initialise a fitted net; learning rates act at once
+  __repr__                      BaseEstimator's: the parameters, whether fitted or not
+  __getstate__                  leaves out what is of use during `fit` only
+  _get_param_names              BaseEstimator's, from the signature; skorch's is of an instance
+  _validate_params              BaseEstimator's, by constraints; skorch's reads prefixes only
+  _params_to_validate           empty, since skorch's validation is not used
+  fit                           validates X once, in any layout, and trains on `RowDataset`
+  partial_fit                   the same; keeps `classes`, which skorch's callers pass
+  predict                       the codes, so that `make_scorer(metric)` works
+  predict_proba                 absent: scikit-learn would take the net for a classifier
+  initialize                    needs the shape of the input; draws the seed of all that is random
+  initialize_module             weights from `random_state`, not from the global generator
+  initialize_criterion          an empty module: the loss is the model's own
+  initialize_history            a new object: where a refit is refused, the old one is intact
+  get_params_for_optimizer      Adam runs fused unless told otherwise
+  _default_callbacks            none that log losses: `run_single_epoch` does
+  get_iterator                  rows are shuffled, by a generator of the net's own
+  get_split_datasets            hands the user's y, which the data set holds, to the splitter
+  run_single_epoch              seeds by epoch, so that warm epochs add up; reads losses once
+  train_step_single             `_step` gives loss and named terms
+  validation_step               the same without gradient
+  on_train_begin                remembers the weights, to go back to if training diverges
+  on_batch_end                  counts optimiser steps, which schedules follow
+  use_caching                   False: cached codes are in shuffled order, labels are not
+  predict_nonlinearity          None: codes are returned as they are
+  torch_load_kwargs             None, as skorch's `__init__` would set it
+
+Of scikit-learn's BaseEstimator and TransformerMixin:
+
+  __init_subclass__             one signature without `**kwargs`; constraints from annotations
+  __sklearn_tags__              float32 is kept, images are fine
+
+In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's are told:
+
+  notify                        a callback that asks to stop is told from Ctrl-C
+  on_train_begin, on_train_end  open and close scikit-learn's callback context
+  on_epoch_begin, on_epoch_end  an epoch is a task of it
+
+In ``_base.py``: ``get_params`` and ``set_params`` reach into lists of guidance, and by
+``_get_metadata_request`` a model asks for the metadata that its guidance reads.
+"""
+
 import inspect
-import threading
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 from skorch import NeuralNet
 from skorch.callbacks import EpochTimer, PrintLog
 from skorch.history import History
 from torch import nn
 
-from sklearn_disent.exceptions import TrainingDivergedError, TrainingWarning
-from sklearn_disent.models._callbacks import CallbackBridge, StopTraining
-from sklearn_disent.models._data import (
+from .._params import (
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    RandomStateLike,
+    Verbose,
+    constraints_of,
+    fit_context,
+    init_constraints,
+)
+from ..exceptions import TrainingWarning
+from ._callbacks import CallbackBridge, StopTraining
+from ._data import (
     Layout,
     RowDataset,
     as_rows,
     batch_loader,
+    check_float32,
     find_layout,
     match_layout,
+    read_input_shape,
     uint8_scale,
 )
-from sklearn_disent.models._memory import freed_memory_kept
-
-# torch's default initialisers only know the global generator, so one fit at a time may use it.
-_WEIGHT_INIT_LOCK = threading.Lock()
+from ._memory import freed_memory_kept
+from ._seeding import build
+from ._state import OF_FIT, GoodWeights, record_epoch, unchanged_on_error
 
 
 class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, NeuralNet):
@@ -50,30 +99,28 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     :class:`NeuralNetTransformer`.
     """
 
-    _parameter_constraints: dict = {
-        "optimizer": [callable],
-        "lr": [Interval(Real, 0, None, closed="neither")],
-        "max_epochs": [Interval(Integral, 0, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1})],
-        "input_shape": [tuple, list, None],
-        "train_split": [callable, None],
-        "callbacks": [list, tuple, None, StrOptions({"disable"})],
-        "iterator_train": [callable],
-        "iterator_valid": [callable],
-        "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-        "device": [str, torch.device],
-        "compile": ["boolean"],
-        "random_state": ["random_state"],
-    }
-
     # Parameters may begin with one of these and a double underscore.
-    _prefixes = ("module", "optimizer", "iterator_train", "iterator_valid", "callbacks", "compile")
+    _prefixes: tuple[str, ...] = (
+        "module",
+        "optimizer",
+        "iterator_train",
+        "iterator_valid",
+        "callbacks",
+        "compile",
+    )
     # What skorch sets in __init__ and scikit-learn does not allow there.
-    history_ = None
+    history_: Any = None
     initialized_ = False
     n_steps_ = 0
     virtual_params_: dict = {}
+    # Set by fit. Modules are Any: what they can do is the model's business.
+    module_: Any
+    input_shape_: tuple[int, ...]
+    n_components_: int
+    _layout: Layout
+    _good_weights: GoodWeights | None
+    _generator: torch.Generator | None
+    _dataset: Any
     _params_to_validate: frozenset = frozenset()
     # skorch settings that have one right value here. Cached predictions are in shuffled order:
     # EpochScoring would compare them with unshuffled labels.
@@ -84,20 +131,20 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     def __init__(
         self,
         *,
-        optimizer: Callable = torch.optim.Adam,
-        lr: float = 1e-3,
-        max_epochs: int = 20,
-        batch_size: int = 64,
-        input_shape: tuple[int, ...] | None = None,
-        train_split: Callable | None = None,
-        callbacks: list | str | None = None,
-        iterator_train: Callable = batch_loader,
-        iterator_valid: Callable = batch_loader,
+        optimizer: Callable[..., Any] = torch.optim.Adam,
+        lr: PositiveFloat = 1e-3,
+        max_epochs: NonNegativeInt = 20,
+        batch_size: PositiveInt | Literal[-1] = 64,
+        input_shape: tuple[int, ...] | list[int] | None = None,
+        train_split: Callable[..., Any] | None = None,
+        callbacks: list | tuple | Literal["disable"] | None = None,
+        iterator_train: Callable[..., Any] = batch_loader,
+        iterator_valid: Callable[..., Any] = batch_loader,
         warm_start: bool = False,
-        verbose: int = 0,
+        verbose: Verbose = 0,
         device: str | torch.device = "cpu",
         compile: bool = False,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomStateLike = None,
         **kwargs: Any,
     ) -> None:
         self.optimizer = optimizer
@@ -123,9 +170,15 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
                 )
             setattr(self, name, value)
 
+    _parameter_constraints: dict[str, list[Any]] = constraints_of(__init__)  # type: ignore[arg-type]
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Publish one signature without ``**kwargs``: the subclass's own, then the parent's."""
+        """Publish one signature without ``**kwargs``: the subclass's own, then the parent's.
+
+        What a parameter may be is read off its annotation; one without is not checked.
+        """
         super().__init_subclass__(**kwargs)
+        cls._parameter_constraints = init_constraints(cls)
         if "__init__" in vars(cls):
             own = inspect.signature(cls.__init__).parameters
             inherited = inspect.signature(super(cls, cls).__init__).parameters
@@ -133,11 +186,12 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             for name, parameter in inherited.items():
                 if name not in merged and parameter.kind != parameter.VAR_KEYWORD:
                     merged[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
-            cls.__init__.__signature__ = inspect.Signature(list(merged.values()))
+            signature = inspect.Signature(list(merged.values()))
+            cls.__init__.__signature__ = signature  # type: ignore[attr-defined]
 
     # -- scikit-learn's parameter rules ------------------------------------------------------
 
-    _get_param_names = classmethod(BaseEstimator._get_param_names.__func__)
+    _get_param_names: Any = classmethod(BaseEstimator._get_param_names.__func__)
     _validate_params = BaseEstimator._validate_params
     __repr__ = BaseEstimator.__repr__
 
@@ -201,14 +255,14 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     @property
     def predict_proba(self):
-        """Not offered: codes are no probabilities (scikit-learn looks for this name)."""
+        """Not offered: codes are not probabilities (scikit-learn looks for this name)."""
         raise AttributeError(f"{type(self).__name__} has no predict_proba.")
 
     # -- reading X ---------------------------------------------------------------------------
 
     def _read_X(self, X: Any, *, reset: bool) -> tuple[np.ndarray, Layout]:
         """Validate X once; return its rows, unconverted, and their layout."""
-        declared = self._declared_shape() if reset else self.input_shape_
+        declared = read_input_shape(self.input_shape) if reset else self.input_shape_
         rows, shape = as_rows(X)
         rows = validate_data(
             self, rows, reset=reset, dtype="numeric", ensure_min_samples=2 if reset else 1
@@ -220,29 +274,9 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         self._check_range(rows, layout, reset=reset)
         return rows, layout
 
-    def _declared_shape(self) -> tuple[int, ...] | None:
-        """The ``input_shape`` parameter as ``(n_features,)`` or ``(C, H, W)``."""
-        if self.input_shape is None:
-            return None
-        shape = tuple(self.input_shape)
-        is_integer = all(isinstance(size, Integral) and size > 0 for size in shape)
-        if not is_integer or not 1 <= len(shape) <= 3:
-            raise ValueError(
-                "input_shape must be (n_features,), (height, width) or (channels, height, width) "
-                f"of positive integers, got {self.input_shape!r}."
-            )
-        return (1, *shape) if len(shape) == 2 else shape
-
     def _check_range(self, rows: np.ndarray, layout: Layout, *, reset: bool) -> None:
-        """Refuse values that the module's float32 cannot hold."""
-        if rows.dtype == np.float64 and rows.size:
-            low, high = rows.min(), rows.max()
-            limit = np.finfo(np.float32).max
-            if low < -limit or high > limit:
-                raise ValueError(
-                    f"X has values from {low} to {high}, too large for float32. Scale X, for "
-                    "instance with StandardScaler."
-                )
+        """Refuse values that the module cannot take."""
+        check_float32(rows)
 
     def _to_tensor(self, rows: torch.Tensor, layout: Layout) -> torch.Tensor:
         """Rows of a batch to the module's float32 input, in the memory format it likes."""
@@ -266,7 +300,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             # A copy of one batch: rows may be a read-only memory map, which torch warns about.
             yield self._to_tensor(torch.from_numpy(rows[start : start + size].copy()), layout)
 
-    def _map_batches(self, X: Any, function: Callable) -> list[tuple[np.ndarray, ...]]:
+    def _map_batches(self, X: Any, function: Callable) -> list[np.ndarray]:
         """Apply a function of one batch to all of X, without gradient; gather its outputs."""
         check_is_fitted(self)
         rows, layout = self._read_X(X, reset=False)
@@ -311,14 +345,15 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         """
         return self._fit(X, y, cold=not self.initialized_)
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def _fit(self, X: Any, y: Any, *, cold: bool, **arrays: Any) -> Self:
-        with self._unchanged_on_error():
+    @fit_context(prefer_skip_nested_validation=False)
+    def _fit(self, X: Any, y: Any, *, cold: bool, **metadata: Any) -> Self:
+        with unchanged_on_error(self):
             rows, layout = self._read_X(X, reset=cold)
             self._layout = layout
-            extras = self._read_fit_arrays(rows, y, cold=cold, **arrays)
             if cold:
                 self._set_input(rows, layout)
+            extras = self._read_extras(rows, y, metadata, reset=cold)
+            if cold:
                 self.initialized_ = False  # silences skorch's "Re-initializing"
                 self.initialize()
         dataset = RowDataset(rows, X, y, extras)
@@ -329,8 +364,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         except StopTraining:
             pass
         finally:
-            self._good_state = None
-            self._generator = self._dataset = None
+            self._good_weights = self._generator = self._dataset = None
         self.notify("on_train_end", X=X, y=y)
         for message in self._training_troubles():
             # User code called fit, which called _fit through scikit-learn's wrapper.
@@ -346,24 +380,13 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         self.input_shape_ = layout.input_shape
         self._uint8_scale = uint8_scale(rows)
 
-    def _read_fit_arrays(
-        self, rows: np.ndarray, y: Any, *, cold: bool, **arrays: Any
+    def _read_extras(
+        self, rows: np.ndarray, y: Any, metadata: dict[str, Any], *, reset: bool
     ) -> dict[str, Any]:
         """Check y and fit's metadata; return the further arrays that each batch needs, by name."""
         if y is not None:
             check_consistent_length(rows, y)
         return {}
-
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Whatever goes wrong before training leaves a fitted estimator as it was."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise
 
     def initialize(self) -> Self:
         """Build module, optimiser and callbacks; ``fit`` does it by itself.
@@ -375,7 +398,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         self : object
         """
         if not hasattr(self, "input_shape_"):
-            shape = self._declared_shape()
+            shape = read_input_shape(self.input_shape)
             if shape is None:
                 raise ValueError(
                     "The shape of the input is not known before fit. Set input_shape, or call fit."
@@ -395,23 +418,15 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         return self
 
     def _build(self, make: Callable[[], nn.Module], seed: int) -> nn.Module:
-        """Make a module with weights drawn from this seed, in the memory format it likes."""
-        with _WEIGHT_INIT_LOCK, torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)
-            module = make()
-            if len(self.input_shape_) == 3 and getattr(module, "channels_last", False):
-                module = module.to(memory_format=torch.channels_last)
-        # Saved weights do not depend on the memory format (safetensors refuses other strides).
-        module.register_state_dict_post_hook(_contiguous_state)
-        return module
+        return build(make, seed, is_image=len(self.input_shape_) == 3)
 
     @abstractmethod
     def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:
         """Build the module from the ``module__`` parameters and ``input_shape_``."""
 
     def initialize_criterion(self) -> Self:
-        """The loss is part of ``_step``: an empty module serves those who look for one."""
-        self.criterion_ = nn.Identity()
+        """Set an empty module, for code that looks for one: the loss is part of ``_step``."""
+        self.criterion_: Any = nn.Identity()
         return self
 
     def initialize_history(self) -> Self:
@@ -475,35 +490,9 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
                 sums[name] = sums[name] + value if name in sums else value
             self.notify("on_batch_end", batch=batch, training=training, **step)
         means = {name: total.item() / n_rows for name, total in sums.items()}
-        self._record_epoch(prefix, means, n_batches)
-        if training:
-            self._keep_good_state(means["loss"])
-
-    def _record_epoch(self, prefix: str, means: dict[str, float], n_batches: int) -> None:
-        name = f"{prefix}_loss"
-        best = min((row[name] for row in self.history_[:-1] if name in row), default=np.inf)
-        for key, value in means.items():
-            self.history_.record(f"{prefix}_{key}", value)
-        self.history_.record(f"{name}_best", bool(means["loss"] < best))
-        self.history_.record(f"{prefix}_batch_count", n_batches)
-
-    def _keep_good_state(self, loss: float) -> None:
-        """Remember the weights while they are finite; go back to them when they are not."""
-        modules = {name: getattr(self, name + "_") for name in self._modules}
-        finite = np.isfinite(loss) and all(
-            torch.isfinite(p).all() for m in modules.values() for p in m.parameters()
-        )
-        if finite:
-            self._good_state = {n: copy.deepcopy(m.state_dict()) for n, m in modules.items()}
-            return
-        for name, state in self._good_state.items():
-            modules[name].load_state_dict(state)
-        raise TrainingDivergedError(
-            f"The loss became {loss} in epoch {len(self.history_)}; the weights are those from "
-            "before that epoch. Usual remedies: a smaller lr, scaled input, smaller weights of "
-            "the penalty terms, gradient clipping "
-            "(callbacks=[skorch.callbacks.GradientNormClipping(1.0)])."
-        )
+        record_epoch(self.history_, prefix, means, n_batches)
+        if training and self._good_weights is not None:
+            self._good_weights.check(means["loss"], len(self.history_))
 
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Forward and backward pass of one batch; part of skorch's protocol."""
@@ -524,9 +513,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
         """Remember the weights, to go back to; part of skorch's protocol."""
-        self._good_state = {
-            n: copy.deepcopy(getattr(self, n + "_").state_dict()) for n in self._modules
-        }
+        self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
         super().on_train_begin(net, X=X, y=y, **kwargs)
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kw: Any) -> None:
@@ -535,9 +522,20 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        for name in ("_callback_fit_ctx", "_epoch_context", "_generator", "_dataset", "_moments"):
-            state.pop(name, None)  # of use during fit only
+        for name in OF_FIT:
+            state.pop(name, None)
         return state
+
+    @property
+    def generator(self) -> torch.Generator:
+        """Generator of all noise in training, on the model's device; there during ``fit`` only.
+
+        Seeded by epoch from ``random_state``: what is drawn from it repeats exactly.
+        """
+        generator = getattr(self, "_generator", None)
+        if generator is None:
+            raise AttributeError(f"{type(self).__name__} has a generator only while fit runs.")
+        return generator
 
     # -- using the fitted module -------------------------------------------------------------
 
@@ -593,8 +591,3 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def _decode_size(self, n_codes: int) -> int:
         return n_codes if self.batch_size == -1 else self.batch_size
-
-
-def _contiguous_state(module: nn.Module, state: dict, prefix: str, metadata: dict) -> None:
-    for name, value in state.items():
-        state[name] = value.contiguous()

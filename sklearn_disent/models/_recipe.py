@@ -1,21 +1,18 @@
 """A published way to train, as parameters."""
 
-from numbers import Integral
 from typing import Any
 
 import torch
-from sklearn.utils._param_validation import Interval, validate_params
 from skorch.callbacks import LRScheduler
+
+from .._params import PositiveInt, validated
 
 _BASE_BATCH_SIZE = 64
 _BASE_LR = 1e-4
 
 
-@validate_params(
-    {"batch_size": [Interval(Integral, 1, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
-def training_recipe(batch_size: int = 256) -> dict[str, Any]:
+@validated
+def training_recipe(batch_size: PositiveInt = 256) -> dict[str, Any]:
     """Training parameters of Almudévar and Ortega (2025).
 
     50 epochs of Adam with weight decay 4e-5 and a learning rate of 1e-4 for every 64 rows in a
@@ -40,8 +37,8 @@ def training_recipe(batch_size: int = 256) -> dict[str, Any]:
 
     References
     ----------
-    A. Almudévar and A. Ortega, Rethinking disentanglement under dependent factors of variation,
-    2025: Table 1.
+    Almudévar and Ortega (2025). Rethinking disentanglement under dependent factors of variation.
+    arXiv. Table 1.
 
     Examples
     --------

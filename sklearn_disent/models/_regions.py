@@ -1,129 +1,140 @@
-"""Regions of images that must be reconstructed well: bounding boxes and masks as fit metadata."""
+"""Regions of images that must be reconstructed well, as guidance: bounding boxes and masks."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from sklearn_disent.models._base import Terms, VAEOutput
-from sklearn_disent.models._data import Layout
+from .._params import Sizes, Weight
+from ._data import Layout
+from ._guidance import Guidance
+from ._module import Terms, VAEOutput
+from .terms import box_mask, region_error
 
 
-class RegionMixin:
-    """A VAE whose ``fit`` takes boxes or a mask; has the parameters lambda_box, box_image_shape."""
+class Regions(Guidance):
+    """Guidance by regions: what lies within boxes or a mask is to be reconstructed well.
 
-    def fit(
+    The loss gets ``weight || w * x - w * x_hat ||^2`` per image, where w is 1 within the boxes, or
+    the mask, and x_hat is the mean of p(x|z). ``fit`` must be given one of them:
+    ``fit(X, y, boxes=boxes)`` or ``fit(X, y, mask=mask)``.
+
+    Parameters
+    ----------
+    weight : float or schedule, default=2.0
+        Weight of the squared error.
+    image_shape : (height, width) or None, default=None
+        Size of the images that boxes were measured in, to rescale them to the images in X; None
+        where it is the same.
+
+    See Also
+    --------
+    Labels : Guidance by labels.
+
+    Notes
+    -----
+    Boxes, of shape (n, 4) or (n, k, 4), are (top, left, bottom, right), so that a box is
+    ``image[top:bottom, left:right]``; NaN stands for no box. A mask holds a weight in [0, 1] for
+    every pixel, of shape (n, H, W) or that of X. Both are metadata: a search slices them with the
+    rows, and with metadata routing the model asks for them by itself.
+
+    ``history_`` logs the term as ``train_regions_error``. With :class:`FactorVAE` and
+    :class:`Labels`, ``guidance=[Labels("l2"), Regions()]``, it is the SS-FVAE-BB of Reddy et al.
+
+    References
+    ----------
+    Reddy, Godfrey L and Balasubramanian (2022). On causally disentangled representations. AAAI.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_disent.models import BetaVAE, Regions
+    >>> X = load_digits().images / 16.0
+    >>> boxes = np.tile([2, 2, 6, 6], (len(X), 1))  # the middle of every image
+    >>> vae = BetaVAE(n_components=4, guidance=Regions(weight=5.0), max_epochs=1, random_state=0)
+    >>> vae.fit(X, boxes=boxes).transform(X).shape
+    (1797, 4)
+    """
+
+    def __init__(self, weight: Weight = 2.0, image_shape: Sizes | None = None) -> None:
+        self.weight = weight
+        self.image_shape = image_shape
+
+    def read(
         self,
-        X: Any,
-        y: Any = None,
-        *,
-        boxes: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
-    ) -> Self:
-        """Train the module.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, features), (n, H, W), (n, C, H, W) or (n, H, W, C)
-            Observations: NumPy array, memory map, torch tensor, DataFrame or nested list.
-        y : array-like of shape (n,) or (n, n_factors) or None, default=None
-            Labels. Training uses them if ``supervised`` is set; scoring callbacks do, too.
-        boxes : array-like of shape (n, 4) or (n, k, 4), default=None
-            Bounding boxes (top, left, bottom, right) of what matters, k per image, so that a box
-            is ``image[top:bottom, left:right]``. NaN stands for no box.
-        mask : array-like of shape (n, H, W) or of that of X, default=None
-            Instead of boxes, a weight in [0, 1] for every pixel.
-
-        Returns
-        -------
-        self : object
-        """
-        cold = not (self.warm_start and self.initialized_)
-        return self._fit(X, y, cold=cold, boxes=boxes, mask=mask)
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        classes: Any = None,
-        *,
-        boxes: ArrayLike | None = None,
-        mask: ArrayLike | None = None,
-    ) -> Self:
-        """Train for ``max_epochs`` further epochs.
-
-        Parameters
-        ----------
-        X : array-like
-            Observations, as in :meth:`fit`.
-        y : array-like or None, default=None
-            Labels, as in :meth:`fit`.
-        classes : None
-            Not used; skorch's callers pass it.
-        boxes, mask : array-like or None, default=None
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._fit(X, y, cold=not self.initialized_, boxes=boxes, mask=mask)
-
-    def _read_fit_arrays(
-        self,
-        rows: NDArray,
+        net: Any,
         y: Any,
+        n_rows: int,
         *,
+        reset: bool,
         boxes: ArrayLike | None = None,
         mask: ArrayLike | None = None,
-        **options: Any,
-    ) -> dict[str, Any]:
-        extras = super()._read_fit_arrays(rows, y, **options)
-        if boxes is not None and mask is not None:
-            raise ValueError("Pass boxes or mask, not both: a mask can hold the boxes.")
+    ) -> dict[str, NDArray]:
+        """Check the boxes or the mask.
+
+        Parameters
+        ----------
+        net : BaseVAE
+            The model.
+        y : array-like or None
+            Not used.
+        n_rows : int
+            Number of images.
+        reset : bool
+            Not used.
+        boxes, mask : array-like or None, default=None
+            As passed to ``fit``, one of them.
+
+        Returns
+        -------
+        extras : dict
+            ``boxes`` in pixels of the model's images, or ``mask``.
+        """
+        if (boxes is None) == (mask is None):
+            given = "neither" if boxes is None else "both"
+            raise ValueError(
+                f"Regions needs boxes or mask, got {given}. Pass one of them to fit: "
+                "fit(X, y, boxes=boxes); a mask can hold the boxes."
+            )
         if boxes is not None:
-            boxes = read_boxes(boxes, len(rows), self._layout, self.box_image_shape)
-            return {**extras, "boxes": boxes}
-        if mask is not None:
-            return {**extras, "mask": read_mask(mask, len(rows), self._layout)}
-        return extras
+            return {"boxes": read_boxes(boxes, n_rows, net._layout, self.image_shape)}
+        return {"mask": read_mask(mask, n_rows, net._layout)}
 
-    def _objective(self, x: Tensor, output: VAEOutput, extras: Any) -> Terms:
-        terms = super()._objective(x, output, extras)
-        if not isinstance(extras, dict) or not ({"boxes", "mask"} & set(extras)):
-            return terms
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor], net: Any) -> Terms:
+        """The squared error of one batch.
+
+        Parameters
+        ----------
+        x : Tensor
+            Images.
+        output : VAEOutput
+            ``decoded`` is used.
+        extras : dict
+            ``boxes`` or ``mask``.
+        net : BaseVAE
+            The model.
+
+        Returns
+        -------
+        terms : dict
+        """
         if "boxes" in extras:
-            weight = box_mask(extras["boxes"].to(self.device), tuple(x.shape[2:]))[:, None]
+            weight = box_mask(extras["boxes"], (x.shape[2], x.shape[3]))[:, None]
         else:
-            weight = extras["mask"].to(self.device, torch.float32)
-            weight = weight[:, None] if weight.ndim == 3 else self._layout.to_module(weight)
-        error = region_error(x, self._observed_mean(output.decoded), weight)
-        terms["region"] = (self.lambda_box, error.mean())
-        return terms
-
-
-def region_error(x: Tensor, reconstructed: Tensor, weight: Tensor) -> Tensor:
-    """``|| w * x - w * x_hat ||^2`` per image; ``weight`` is broadcast over channels."""
-    return ((x - reconstructed) * weight).square().flatten(1).sum(1)
-
-
-def box_mask(boxes: Tensor, image_shape: tuple[int, int]) -> Tensor:
-    """1 within any of the boxes (n, k, 4) of an image, else 0: (n, height, width)."""
-    top, left, bottom, right = boxes[..., None].unbind(2)
-    rows = torch.arange(image_shape[0], device=boxes.device)
-    columns = torch.arange(image_shape[1], device=boxes.device)
-    in_rows = (rows >= top) & (rows < bottom)
-    in_columns = (columns >= left) & (columns < right)
-    return (in_rows[..., :, None] & in_columns[..., None, :]).any(1).float()
+            weight = extras["mask"].to(torch.float32)
+            weight = weight[:, None] if weight.ndim == 3 else net._layout.to_module(weight)
+        error = region_error(x, net.decoded_mean(output.decoded), weight)
+        return {"error": (self.weight, error.mean())}
 
 
 def read_boxes(
     boxes: ArrayLike,
     n_rows: int,
     layout: Layout,
-    box_image_shape: ArrayLike | None = None,
+    image_shape: ArrayLike | None = None,
 ) -> NDArray[np.int32]:
     """Boxes (n, k, 4) in pixels of the module's images; one that is absent covers nothing."""
     height, width = _image_size(layout, "boxes")
@@ -135,22 +146,22 @@ def read_boxes(
             f"{np.shape(boxes)}."
         )
     _check_length("boxes", len(given), n_rows)
-    shape = (height, width) if box_image_shape is None else tuple(box_image_shape)
+    shape = (height, width) if image_shape is None else tuple(np.asarray(image_shape).tolist())
     if len(shape) != 2 or not all(side > 0 for side in shape):
         raise ValueError(
-            f"box_image_shape must be (height, width) of the images that boxes were measured in, "
-            f"got {box_image_shape!r}."
+            f"image_shape must be (height, width) of the images that boxes were measured in, got "
+            f"{image_shape!r}."
         )
     missing = np.isnan(given)
-    _refuse(missing.any(2) & ~missing.all(2), given, "has NaN beside numbers")
-    absent = missing.all(2)
+    absent = np.asarray(missing.all(2))
+    _refuse(missing.any(2) & ~absent, given, "has NaN beside numbers")
     top, left, bottom, right = np.moveaxis(given, 2, 0)
     _refuse((bottom <= top) | (right <= left), given, "is empty; NaN stands for no box")
     outside = (top < 0) | (left < 0) | (bottom > shape[0]) | (right > shape[1])
     _refuse(
         outside,
         given,
-        f"leaves the image of {shape[0]} x {shape[1]} pixels. Clip it, or set box_image_shape if "
+        f"leaves the image of {shape[0]} x {shape[1]} pixels. Clip it, or set image_shape if "
         "it was measured in images of another size",
     )
     scale = np.array([height / shape[0], width / shape[1]] * 2)
@@ -160,7 +171,7 @@ def read_boxes(
     return scaled.astype(np.int32)
 
 
-def read_mask(mask: ArrayLike, n_rows: int, layout: Layout) -> NDArray:
+def read_mask(mask: ArrayLike | None, n_rows: int, layout: Layout) -> NDArray:
     """Weights of pixels (n, height, width), or of all values in the layout of X."""
     size = _image_size(layout, "mask")
     weights = np.asarray(mask)

@@ -1,19 +1,11 @@
 """Weights that change while a model trains: functions of the number of optimiser steps."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
-from sklearn.utils._param_validation import Interval
-
-Weight = float | Callable[[int], float]
-
-
-def weight_constraint(low: float | None = 0) -> list[Any]:
-    """Constraint of a weight: a number of at least ``low``, or a schedule."""
-    return [Interval(Real, low, None, closed="left" if low is not None else "neither"), callable]
+from .._params import Weight
 
 
 def resolve(weight: Weight, step: int) -> float:
@@ -114,8 +106,8 @@ class CyclicSchedule:
 
     References
     ----------
-    H. Fu et al., Cyclical annealing schedule: a simple approach to mitigating KL vanishing,
-    NAACL 2019.
+    Fu, Li, Liu, Gao, Celikyilmaz and Carin (2019). Cyclical annealing schedule: A simple approach
+    to mitigating KL vanishing. NAACL.
 
     Examples
     --------

@@ -1,14 +1,14 @@
 """A model that asks for a factorised support instead of independence."""
 
-from numbers import Integral
 from typing import Any
 
 import torch
-from sklearn.utils._param_validation import Interval
+from torch import Tensor
 
-from sklearn_disent.models._base import BaseVAE, Terms, VAEOutput
-from sklearn_disent.models._schedules import Weight, weight_constraint
-from sklearn_disent.models._terms import gaussian_kl, hausdorff_support
+from .._params import PositiveInt, Weight
+from ._base import BaseVAE
+from ._module import Terms, VAEOutput
+from .terms import gaussian_kl, hausdorff_support
 
 
 class HFSVAE(BaseVAE):
@@ -45,8 +45,8 @@ class HFSVAE(BaseVAE):
 
     References
     ----------
-    K. Roth et al., Disentanglement of correlated factors via Hausdorff factorized support,
-    ICLR 2023.
+    Roth, Ibrahim, Akata, Vincent and Bouchacourt (2023). Disentanglement of correlated factors via
+    Hausdorff factorized support. ICLR.
 
     Examples
     --------
@@ -58,20 +58,13 @@ class HFSVAE(BaseVAE):
     (1797, 4)
     """
 
-    _parameter_constraints: dict = {
-        **BaseVAE._parameter_constraints,
-        "beta": weight_constraint(),
-        "gamma": weight_constraint(),
-        "n_pairs": [Interval(Integral, 1, None, closed="left")],
-    }
-
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: PositiveInt = 10,
         *,
         beta: Weight = 1.0,
         gamma: Weight = 1.0,
-        n_pairs: int = 25,
+        n_pairs: PositiveInt = 25,
         **kwargs: Any,
     ) -> None:
         super().__init__(n_components, **kwargs)
@@ -79,15 +72,15 @@ class HFSVAE(BaseVAE):
         self.gamma = gamma
         self.n_pairs = n_pairs
 
-    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
         return {
-            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "kl": (self.beta, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
             "hausdorff": (self.gamma, hausdorff_support(output.mean, self._pairs())),
         }
 
-    def _pairs(self) -> torch.Tensor:
+    def _pairs(self) -> Tensor:
         """Pairs of latents of this batch, without repeats."""
         pairs = torch.combinations(torch.arange(self.n_components_))
-        order = torch.randperm(len(pairs), generator=self._generator, device=self.device)
+        order = torch.randperm(len(pairs), generator=self.generator, device=self.device)
         return pairs[order[: self.n_pairs].cpu()]

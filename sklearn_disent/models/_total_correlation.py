@@ -1,31 +1,23 @@
 """Models that penalise the total correlation of the codes."""
 
 from collections.abc import Callable
-from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from sklearn.utils._param_validation import Interval, StrOptions
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklearn_disent.models._adversarial import AdversarialMixin
-from sklearn_disent.models._base import Terms, VAEOutput
-from sklearn_disent.models._regions import RegionMixin
-from sklearn_disent.models._schedules import Weight, weight_constraint
-from sklearn_disent.models._semi_supervised import SemiSupervisedVAE
-from sklearn_disent.models._terms import (
-    density_ratio_tc,
-    gaussian_entropy,
-    gaussian_kl,
-    permute_dims,
-)
-from sklearn_disent.networks import Discriminator, FactorizedFlow
+from .._params import PositiveFloat, PositiveInt, Weight
+from ..networks import Discriminator, FactorizedFlow
+from ._adversarial import AdversarialMixin
+from ._base import BaseVAE
+from ._module import Terms, VAEOutput
+from .terms import density_ratio_tc, gaussian_entropy, gaussian_kl, permute_dims
 
 
-class BetaTCVAE(SemiSupervisedVAE):
-    """VAE that weighs the three parts of the KL divergence apart: beta is for total correlation.
+class BetaTCVAE(BaseVAE):
+    """VAE with one weight for each part of the KL divergence: beta weighs the total correlation.
 
     The loss is ``-E_q log p(x|z) + alpha I(x; z) + beta KL(q(z), prod_d q(z_d)) + gamma sum_d
     KL(q(z_d), p(z_d))``, per observation in nats; the three parts are estimated from each batch.
@@ -44,12 +36,12 @@ class BetaTCVAE(SemiSupervisedVAE):
     estimator : {"mss", "mws"}, default="mss"
         How q(z) is estimated from a batch: minibatch stratified sampling, or minibatch weighted
         sampling as in the paper's experiments.
-    prior : {"normal", "factorised_flow"}, default="normal"
+    prior : {"normal", "factorized_flow"}, default="normal"
         p(z): N(0, I), or one planar flow per latent (:class:`FactorizedFlow`) that is trained with
         the rest and also shapes ``sample`` and ``score``.
     **kwargs : dict
-        Parameters of training with labels (``supervised``, ...) are those of :class:`BetaVAE`,
-        all others those of :class:`VAE`; ``prior__n_layers`` is the depth of the flow.
+        All other parameters are those of :class:`VAE`; ``prior__n_layers`` is the depth of the
+        flow.
 
     See Also
     --------
@@ -67,8 +59,8 @@ class BetaTCVAE(SemiSupervisedVAE):
 
     References
     ----------
-    R. T. Q. Chen et al., Isolating sources of disentanglement in variational autoencoders,
-    NeurIPS 2018.
+    Chen, Li, Grosse and Duvenaud (2018). Isolating sources of disentanglement in variational
+    autoencoders. NeurIPS.
 
     Examples
     --------
@@ -80,25 +72,17 @@ class BetaTCVAE(SemiSupervisedVAE):
     (1797, 4)
     """
 
-    _parameter_constraints: dict = {
-        **SemiSupervisedVAE._parameter_constraints,
-        "alpha": weight_constraint(),
-        "beta": weight_constraint(),
-        "gamma": weight_constraint(),
-        "estimator": [StrOptions({"mss", "mws"})],
-        "prior": [StrOptions({"normal", "factorised_flow"})],
-    }
-    _prefixes = ("prior", *SemiSupervisedVAE._prefixes)
+    _prefixes = ("prior", *BaseVAE._prefixes)
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: PositiveInt = 10,
         *,
         alpha: Weight = 1.0,
         beta: Weight = 6.0,
         gamma: Weight = 1.0,
-        estimator: str = "mss",
-        prior: str = "normal",
+        estimator: Literal["mss", "mws"] = "mss",
+        prior: Literal["normal", "factorized_flow"] = "normal",
         **kwargs: Any,
     ) -> None:
         super().__init__(n_components, **kwargs)
@@ -108,16 +92,16 @@ class BetaTCVAE(SemiSupervisedVAE):
         self.estimator = estimator
         self.prior = prior
 
-    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
-        parts = self._decomposition(output, self.estimator)._asdict()
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
+        parts = self.kl_parts(output, self.estimator)._asdict()
         if self.estimator == "mws":
             parts = {f"{name}_mws": value for name, value in parts.items()}
-        terms: Terms = {"reconstruction": (1.0, self._reconstruction(x, output.decoded).mean())}
+        terms: Terms = {"reconstruction": (1.0, self.reconstruction(x, output.decoded).mean())}
         for (name, value), weight in zip(parts.items(), (self.alpha, self.beta, self.gamma)):
             terms[name] = (weight, value)
         with torch.no_grad():
             if self.estimator == "mws":
-                logged = self._decomposition(output)._asdict()
+                logged = self.kl_parts(output)._asdict()
                 terms.update((name, (None, value)) for name, value in logged.items())
             terms["kl"] = (None, self._kl(output.mean, output.log_var, output.z[None]).mean())
         return terms
@@ -126,7 +110,7 @@ class BetaTCVAE(SemiSupervisedVAE):
 
     def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:
         module = super()._make_module(kwargs)
-        if self.prior == "factorised_flow":
+        if self.prior == "factorized_flow":
             module.prior = FactorizedFlow(self.n_components, **self.get_params_for("prior"))
         return module
 
@@ -134,7 +118,7 @@ class BetaTCVAE(SemiSupervisedVAE):
     def _flow(self) -> FactorizedFlow | None:
         return getattr(self.module_, "prior", None)
 
-    def _log_prior(self, z: torch.Tensor) -> torch.Tensor:
+    def _log_prior(self, z: Tensor) -> Tensor:
         return super()._log_prior(z) if self._flow is None else self._flow.log_prob(z)
 
     def _from_normal(self, normal: np.ndarray) -> np.ndarray:
@@ -143,15 +127,15 @@ class BetaTCVAE(SemiSupervisedVAE):
         draws = torch.from_numpy(normal.astype(np.float32)).to(self.device)
         return self._flow.inverse(draws).cpu().numpy()
 
-    def _kl(self, mean: torch.Tensor, log_var: torch.Tensor, draws: torch.Tensor) -> torch.Tensor:
+    def _kl(self, mean: Tensor, log_var: Tensor, draws: Tensor) -> Tensor:
         if self._flow is None:
             return super()._kl(mean, log_var, draws)
         log_prior = torch.stack([self._flow.log_prob(z).sum(1) for z in draws]).mean(0)
         return -gaussian_entropy(log_var).sum(1) - log_prior
 
 
-class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
-    """VAE whose total correlation a discriminator estimates and the encoder lowers.
+class FactorVAE(AdversarialMixin, BaseVAE):
+    """VAE that lowers the total correlation of its codes, as a discriminator estimates it.
 
     The loss is that of the VAE plus ``gamma E[D_0(z) - D_1(z)]``, where the discriminator D is
     trained at the same time to tell codes (class 0) from codes with each latent permuted over the
@@ -169,15 +153,9 @@ class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
         ``discriminator_optimizer__betas`` says otherwise.
     discriminator_lr : float, default=1e-4
         Learning rate of the discriminator.
-    lambda_box : float or schedule, default=2.0
-        Weight of the squared error within boxes or a mask, if ``fit`` is given any.
-    box_image_shape : (height, width) or None, default=None
-        Size of the images that boxes were measured in, to rescale them to the images in X; None
-        where it is the same.
     **kwargs : dict
-        Parameters of training with labels (``supervised``, ...) are those of :class:`BetaVAE`,
-        all others those of :class:`VAE`; ``discriminator__hidden_sizes`` sets the layers of the
-        discriminator, six of 1000 units.
+        All other parameters are those of :class:`VAE`; ``discriminator__hidden_sizes`` sets the
+        layers of the discriminator, six of 1000 units.
 
     Attributes
     ----------
@@ -191,7 +169,7 @@ class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
 
     Notes
     -----
-    One batch gives one step of the VAE and one of the discriminator, which sees detached codes:
+    Each batch gives one step of the VAE and one of the discriminator, which sees detached codes:
     nothing of its loss reaches the encoder. The permuted codes are those of the batch before, as
     they were then; in the first step of an epoch, those of as many rows drawn at random. The paper
     encodes a second batch in every step. Batch size and epochs mean the same as in the other
@@ -201,17 +179,9 @@ class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
     ``train_discriminator_accuracy`` (0.5 is chance) and ``train_discriminator_spread``, the
     standard deviation of the differences of its logits.
 
-    With boxes, ``fit(X, y, boxes=boxes)``, the loss gets ``lambda_box || w * x - w * x_hat ||^2``
-    per image, where w is 1 within the boxes and x_hat is the mean of p(x|z); with ``supervised``
-    it is the SS-FVAE-BB of Reddy et al. Boxes are metadata: a search slices them with the rows,
-    and with metadata routing they are asked for by ``set_fit_request(boxes=True)``.
-
     References
     ----------
-    H. Kim and A. Mnih, Disentangling by factorising, ICML 2018.
-
-    A. G. Reddy, B. Godfrey L and V. N. Balasubramanian, On causally disentangled representations,
-    AAAI 2022.
+    Kim and Mnih (2018). Disentangling by factorising. ICML.
 
     Examples
     --------
@@ -224,46 +194,36 @@ class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
     (1797, 4)
     """
 
-    _parameter_constraints: dict = {
-        **SemiSupervisedVAE._parameter_constraints,
-        "gamma": weight_constraint(),
-        "discriminator_optimizer": [callable],
-        "discriminator_lr": [Interval(Real, 0, None, closed="neither")],
-        "lambda_box": weight_constraint(),
-        "box_image_shape": ["array-like", None],
-    }
-    _prefixes = ("discriminator", "discriminator_optimizer", *SemiSupervisedVAE._prefixes)
+    _prefixes = ("discriminator", "discriminator_optimizer", *BaseVAE._prefixes)
     _betas = {"discriminator_optimizer": (0.5, 0.9)}
+    _second_codes: Tensor | None = None  # those that are permuted
+    _answers: tuple[Tensor, Tensor] | None = None  # of the discriminator: codes, permuted codes
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: PositiveInt = 10,
         *,
         gamma: Weight = 10.0,
-        discriminator_optimizer: Callable = torch.optim.Adam,
-        discriminator_lr: float = 1e-4,
-        lambda_box: Weight = 2.0,
-        box_image_shape: tuple[int, int] | None = None,
+        discriminator_optimizer: Callable[..., Any] = torch.optim.Adam,
+        discriminator_lr: PositiveFloat = 1e-4,
         **kwargs: Any,
     ) -> None:
         super().__init__(n_components, **kwargs)
         self.gamma = gamma
         self.discriminator_optimizer = discriminator_optimizer
         self.discriminator_lr = discriminator_lr
-        self.lambda_box = lambda_box
-        self.box_image_shape = box_image_shape
 
     def _make_discriminator(self, kwargs: dict[str, Any]) -> nn.Module:
         return Discriminator(self.n_components, **kwargs)
 
-    def _terms(self, x: torch.Tensor, output: VAEOutput, extras: Any) -> Terms:
+    def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
         return {
-            "reconstruction": (1.0, self._reconstruction(x, output.decoded).mean()),
+            "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "kl": (1.0, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
             "density_ratio_tc": (self.gamma, self._density_ratio(output.z)),
         }
 
-    def _density_ratio(self, z: torch.Tensor) -> torch.Tensor:
+    def _density_ratio(self, z: Tensor) -> Tensor:
         """Total correlation; in training, its backward pass is also that of the discriminator.
 
         The VAE needs the gradient of the logits' difference with respect to z, the discriminator
@@ -274,20 +234,22 @@ class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
             return density_ratio_tc(self.discriminator_(z))
         if self._second_codes is None:
             self._second_codes = self._further_codes()
-        n, product = len(z), permute_dims(self._second_codes, self._generator)
+        n, product = len(z), permute_dims(self._second_codes, self.generator)
         codes = torch.cat([z.detach(), product]).requires_grad_()
         logits = self.discriminator_(codes)
         joint, product = (logits[:, 0] - logits[:, 1]).split([n, len(product)])
-        self._answers = joint.detach(), product.detach()
+        answers = self._answers = joint.detach(), product.detach()
         # Derivatives of the mean cross-entropies; the bound keeps the division below safe.
-        upstream = -torch.sigmoid(-self._answers[0]).clamp_min(1e-20) / (2 * n)
-        other = torch.sigmoid(self._answers[1]) / (2 * len(product))
+        upstream = -torch.sigmoid(-answers[0]).clamp_min(1e-20) / (2 * n)
+        other = torch.sigmoid(answers[1]) / (2 * len(product))
         torch.autograd.backward([joint, product], [upstream, other])
+        assert codes.grad is not None
         slope = codes.grad[:n] / (upstream[:, None] * n)
-        return self._answers[0].mean() + ((z - z.detach()) * slope).sum()
+        return answers[0].mean() + ((z - z.detach()) * slope).sum()
 
-    def _discriminator_step(self, batch: Any, step: dict[str, Any]) -> dict[str, torch.Tensor]:
+    def _discriminator_step(self, batch: Any, step: dict[str, Any]) -> dict[str, Tensor]:
         # The gradient is there already. The codes of this batch are the next one's second batch.
+        assert self._answers is not None
         joint, product = self._answers
         self._second_codes = step["y_pred"].z.detach()[: len(product)]
         accuracy = 0.5 * ((joint > 0).float().mean() + (product < 0).float().mean())
@@ -304,12 +266,12 @@ class FactorVAE(RegionMixin, AdversarialMixin, SemiSupervisedVAE):
         self._second_codes = self._answers = None
 
     @torch.no_grad()
-    def _further_codes(self) -> torch.Tensor:
+    def _further_codes(self) -> Tensor:
         """Codes of a full batch of rows at random."""
         n_data = len(self._dataset)
         size = self.get_params_for("iterator_train").get("batch_size", self.batch_size)
         size = n_data if size == -1 else min(size, n_data)
-        index = torch.randint(n_data, (size,), generator=self._generator, device=self.device)
+        index = torch.randint(n_data, (size,), generator=self.generator, device=self.device)
         rows, _ = self._dataset.__getitems__(index.tolist())
         mean, log_var = self.module_.encode(self._to_tensor(rows, self._layout))
-        return mean + (0.5 * log_var).exp() * self._noise(size)
+        return mean + (0.5 * log_var).exp() * self.noise(size)

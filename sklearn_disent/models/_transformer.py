@@ -8,8 +8,8 @@ from typing import Any, Self
 import torch
 from torch import nn
 
-from sklearn_disent.models._net import BaseNet
-from sklearn_disent.networks import Autoencoder
+from ..networks import Autoencoder
+from ._net import BaseNet
 
 
 class ReconstructionLoss(nn.Module):
@@ -23,9 +23,9 @@ class ReconstructionLoss(nn.Module):
 class NeuralNetTransformer(BaseNet):
     """A torch module trained by skorch that behaves as a scikit-learn transformer.
 
-    ``fit`` trains the module to map observations to codes, ``transform`` returns the codes. All
-    of skorch is there (callbacks, schedulers, ``module__``, ``optimizer__``,
-    ``iterator_train__`` ... parameters), and so is all of scikit-learn: ``clone``,
+    ``fit`` trains the module to map observations to codes, and ``transform`` returns the codes. All
+    of skorch is available (callbacks, schedulers, parameters such as ``module__``,
+    ``optimizer__`` and ``iterator_train__``), and so is all of scikit-learn: ``clone``,
     ``get_params``, ``set_output``, feature names, parameter validation, ``Pipeline``,
     ``GridSearchCV``, scikit-learn's own callbacks.
 
@@ -52,13 +52,13 @@ class NeuralNetTransformer(BaseNet):
         off X: ``(n, features)`` are rows, ``(n, H, W)`` images of one channel, and in four
         dimensions the channels are the first or last axis, whichever is at most 4 long.
     train_split : callable or None, default=None
-        How to hold validation rows apart, e.g. ``skorch.dataset.ValidSplit(5)``.
+        How validation rows are held out, e.g. ``skorch.dataset.ValidSplit(5)``.
     callbacks : list of skorch callbacks, "disable" or None, default=None
         Further skorch callbacks.
     iterator_train, iterator_valid : callable, default=batch_loader
         Make the loaders of batches; the default is torch's ``DataLoader``, a batch per fetch.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the present weights.
+        Whether ``fit`` continues from the present weights.
     verbose : int, default=0
         0 prints nothing; 1 prints a line per epoch.
     device : str or torch.device, default="cpu"
@@ -105,18 +105,13 @@ class NeuralNetTransformer(BaseNet):
     (150, 2)
     """
 
-    _parameter_constraints: dict = {
-        **BaseNet._parameter_constraints,
-        "module": [callable, nn.Module],
-        "criterion": [callable, nn.Module],
-    }
     _prefixes = ("criterion", *BaseNet._prefixes)
 
     def __init__(
         self,
-        module: Callable | nn.Module = Autoencoder,
+        module: Callable[..., Any] | nn.Module = Autoencoder,
         *,
-        criterion: Callable | nn.Module = ReconstructionLoss,
+        criterion: Callable[..., Any] | nn.Module = ReconstructionLoss,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)

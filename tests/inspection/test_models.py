@@ -64,7 +64,7 @@ def test_traversal_of_a_learnt_prior_goes_by_its_quantiles(images):
     from sklearn_disent.models import BetaTCVAE
 
     vae = BetaTCVAE(
-        2, prior="factorised_flow", architecture="mlp", max_epochs=2, lr=0.01, random_state=0
+        2, prior="factorized_flow", architecture="mlp", max_epochs=2, lr=0.01, random_state=0
     ).fit(images[0])
     display = TraversalDisplay.from_estimator(vae, images[0], order=[1], n_steps=3)
     at_rest = vae._from_normal(np.zeros((1, 2)))

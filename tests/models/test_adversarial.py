@@ -6,10 +6,11 @@ import torch
 from numpy.testing import assert_array_equal
 from skorch.callbacks import Callback, GradientNormClipping
 from skorch.dataset import ValidSplit
+from torch.nn import functional as F
 
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import VAE, FactorVAE, InfoGAN
-from sklearn_disent.models._terms import density_ratio_tc, discriminator_loss, permute_dims
+from sklearn_disent.models.terms import density_ratio_tc, permute_dims
 
 TINY = {
     "n_components": 3,
@@ -20,6 +21,12 @@ TINY = {
     "batch_size": 32,
     "random_state": 0,
 }
+
+
+def discriminator_loss(joint, product):
+    """Cross-entropy of two-class logits: draws of q(z) are class 0, permuted draws class 1."""
+    zeros, ones = torch.zeros(len(joint)).long(), torch.ones(len(product)).long()
+    return 0.5 * (F.cross_entropy(joint, zeros) + F.cross_entropy(product, ones))
 
 
 def parameters(module):

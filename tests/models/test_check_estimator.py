@@ -22,6 +22,7 @@ ESTIMATORS = [
     models.AdaMLVAE(n_components=2, **SMALL),
     models.ProductVAE(n_components=2, **SMALL),
     models.InfoGAN(n_components=2, n_noise=1, **SMALL),
+    models.BetaVAE(n_components=2, guidance=models.Labels("l2"), **SMALL),
 ]
 
 

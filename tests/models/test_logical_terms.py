@@ -6,7 +6,7 @@ import torch
 
 from sklearn_disent.datasets import make_logical_codes
 from sklearn_disent.metrics import informativeness_distance, modularity_distance
-from sklearn_disent.models._logical_terms import (
+from sklearn_disent.models.terms import (
     contraction_term,
     diameter_term,
     mean_pairwise_term,

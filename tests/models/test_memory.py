@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from threading import Event, Thread
 
 import numpy as np
 import pytest
+from skorch.callbacks import Callback
 
-from sklearn_disent.models import BetaVAE, _memory
+from sklearn_disent.exceptions import TrainingDivergedError
+from sklearn_disent.models import BetaVAE, _memory, freed_memory_kept
 
 IS_GLIBC = _memory._glibc() is not None
 
@@ -34,9 +37,9 @@ def library(monkeypatch):
 
 
 def test_memory_is_given_back_by_the_outermost_only(library):
-    with _memory.freed_memory_kept():
+    with freed_memory_kept():
         held = list(library.calls)
-        with _memory.freed_memory_kept():
+        with freed_memory_kept():
             pass
         assert library.calls == held
     assert library.calls[-1] == "trim"
@@ -44,7 +47,7 @@ def test_memory_is_given_back_by_the_outermost_only(library):
 
 
 def test_memory_is_given_back_after_an_error(library):
-    with pytest.raises(RuntimeError, match="stop"), _memory.freed_memory_kept():
+    with pytest.raises(RuntimeError, match="stop"), freed_memory_kept():
         raise RuntimeError("stop")
     assert library.calls[-1] == "trim"
     assert _memory._n_inside == 0
@@ -54,12 +57,12 @@ def test_memory_is_kept_until_the_last_thread_leaves(library):
     inside, leave = Event(), Event()
 
     def other():
-        with _memory.freed_memory_kept():
+        with freed_memory_kept():
             inside.set()
             leave.wait(10)
 
     thread = Thread(target=other)
-    with _memory.freed_memory_kept():
+    with freed_memory_kept():
         thread.start()
         assert inside.wait(10)
     assert "trim" not in library.calls
@@ -68,9 +71,87 @@ def test_memory_is_kept_until_the_last_thread_leaves(library):
     assert library.calls[-1] == "trim"
 
 
+RESTORED = [
+    (_memory._M_MMAP_MAX, _memory._MMAP_MAX),
+    (_memory._M_MMAP_THRESHOLD, _memory._HIGHEST_MMAP_THRESHOLD),
+    (_memory._M_TRIM_THRESHOLD, 2 * _memory._HIGHEST_MMAP_THRESHOLD),
+    "trim",
+]
+X = np.random.default_rng(0).random((20, 6)).astype(np.float32)
+
+
+def small(**params):
+    return BetaVAE(2, max_epochs=1, module__hidden_sizes=(4,), random_state=0, **params)
+
+
 def test_fit_keeps_memory_and_gives_it_back(library):
-    X = np.random.default_rng(0).random((20, 6)).astype(np.float32)
-    BetaVAE(2, max_epochs=1, module__hidden_sizes=(4,), random_state=0).fit(X)
+    small().fit(X)
+    assert (_memory._M_MMAP_MAX, 0) in library.calls
+    assert library.calls[-4:] == RESTORED
+    assert _memory._n_inside == 0
+
+
+class Broken(Callback):
+    """Raises in the middle of training."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def on_batch_end(self, net, **kwargs):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [RuntimeError("stop"), KeyboardInterrupt(), SystemExit()])
+def test_fit_gives_memory_back_after_an_error(library, error):
+    # skorch's callbacks ask by KeyboardInterrupt to stop: then fit returns.
+    asks = isinstance(error, KeyboardInterrupt)
+    with nullcontext() if asks else pytest.raises(type(error)):
+        small(callbacks=[Broken(error)]).fit(X)
+    assert library.calls[-4:] == RESTORED
+    assert _memory._n_inside == 0
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_fit_that_diverges_gives_memory_back(library):
+    with pytest.raises(TrainingDivergedError):
+        small(sigma=1e-3, lr=1e6).set_params(max_epochs=30).fit(1e3 * X)
+    assert library.calls[-4:] == RESTORED
+
+
+def test_a_refused_fit_does_not_touch_the_allocator(library):
+    with pytest.raises(ValueError, match="NaN"):
+        small().fit(np.full((20, 6), np.nan))
+    assert library.calls == []
+
+
+def test_context_switches_off_what_fit_does(library):
+    with freed_memory_kept(enabled=False):
+        small().fit(X)
+        with freed_memory_kept():
+            pass
+    assert library.calls == []
+    small().fit(X)
+    assert library.calls[-1] == "trim"
+
+
+def test_context_of_a_thread_leaves_others_alone(library):
+    def other():
+        with freed_memory_kept():
+            pass
+
+    with freed_memory_kept(enabled=False):
+        thread = Thread(target=other)
+        thread.start()
+        thread.join(10)
+    assert library.calls[-1] == "trim"
+
+
+def test_environment_switches_off_what_fit_does(library, monkeypatch):
+    monkeypatch.setenv("SKLEARN_DISENT_KEEP_FREED_MEMORY", "0")
+    small().fit(X)
+    assert library.calls == []
+    monkeypatch.setenv("SKLEARN_DISENT_KEEP_FREED_MEMORY", "1")
+    small().fit(X)
     assert library.calls[-1] == "trim"
 
 
@@ -90,7 +171,7 @@ def test_pages_are_not_faulted_in_again():
     code = (
         "import resource\n"
         "import numpy as np\n"
-        "from sklearn_disent.models._memory import freed_memory_kept\n"
+        "from sklearn_disent.models import freed_memory_kept\n"
         "def step():\n"
         "    return len([np.ones(2**19) for _ in range(16)])\n"
         "def faults():\n"

@@ -1,7 +1,10 @@
 """The net under scikit-learn's rules: parameters, layouts, errors, warm starts, saving."""
 
+import inspect
 import io
 import pickle
+import re
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -9,12 +12,16 @@ import pandas as pd
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
+from skorch import NeuralNet
 from torch import nn
 
+from sklearn_disent import models
+from sklearn_disent._params import PositiveInt
 from sklearn_disent.exceptions import TrainingDivergedError
-from sklearn_disent.models import VAE, BetaVAE, NeuralNetTransformer
+from sklearn_disent.models import VAE, BetaVAE, NeuralNetTransformer, _net
+from sklearn_disent.models._callbacks import CallbackBridge
 from sklearn_disent.networks import ConvDecoder, MLPEncoder
 
 # -- parameters ------------------------------------------------------------------------------
@@ -80,6 +87,86 @@ def test_invalid_parameter_is_named(images, small, params):
     (name,) = params
     with pytest.raises(ValueError, match=f"The '{name}' parameter of BetaVAE"):
         small(**params).fit(images[0])
+
+
+class Plain(BetaVAE):
+    """A subclass as a user may write it: some parameters annotated, some not."""
+
+    def __init__(
+        self,
+        n_components=3,
+        *,
+        width=1.0,
+        depth: PositiveInt = 2,
+        strange: "unknown.Type" = None,  # noqa: F821
+        **kwargs,
+    ):
+        super().__init__(n_components, **kwargs)
+        self.width = width
+        self.depth = depth
+        self.strange = strange
+
+
+def test_constraints_of_subclasses_are_own_and_inherited(images, small):
+    assert set(BetaVAE._parameter_constraints) < set(Plain._parameter_constraints)
+    assert not {"width", "strange"} & set(Plain._parameter_constraints)
+    params = {**small().get_params(), "width": "any", "strange": object()}
+    Plain(**params).fit(images[0])
+    for name in ("depth", "n_components", "beta"):
+        with pytest.raises(ValueError, match=f"The '{name}' parameter of Plain"):
+            Plain(**{**params, name: -1}).fit(images[0])
+
+
+def test_written_constraints_have_the_last_word(images, small):
+    class Strict(BetaVAE):
+        _parameter_constraints: dict = {"beta": [None]}
+
+    with pytest.raises(ValueError, match="The 'beta' parameter of Strict must be None"):
+        Strict(**small().get_params()).fit(images[0])
+    assert "lr" in Strict._parameter_constraints
+
+
+def test_every_parameter_of_every_model_is_checked():
+    for name in models.__all__:
+        cls = getattr(models, name)
+        if isinstance(cls, type) and hasattr(cls, "_get_param_names"):
+            names = set(cls._get_param_names())
+            assert names == set(cls._parameter_constraints), name
+            code = Path(inspect.getfile(cls)).read_text()
+            assert not re.search(r"_parameter_constraints.* = \{\n", code), name
+
+
+# -- overrides -------------------------------------------------------------------------------
+
+
+def overridden(cls, *bases):
+    """Names that a class and one of the bases define."""
+    described = {"__doc__", "__module__", "__annotations__", "__static_attributes__"}
+    described |= {"__firstlineno__", "_sklearn_auto_wrap_output_keys"}
+    return {n for n in vars(cls) for base in bases if n in vars(base)} - described
+
+
+def test_table_of_overrides_is_complete():
+    sections = _net.__doc__.split("\n\n")
+    tables = [re.findall(r"^  (\w+(?:, \w+)*)  ", text, flags=re.M) for text in sections]
+    skorch_names, sklearn_names, bridge = [
+        {name for row in table for name in row.split(", ")} for table in tables if table
+    ]
+    defined = overridden(_net.BaseNet, NeuralNet)
+    # skorch's __init__ sets these, which makes them no attributes of the class.
+    settings = {"history_", "use_caching", "predict_nonlinearity", "torch_load_kwargs"}
+    assert skorch_names == defined | settings | {"_params_to_validate"}
+    assert sklearn_names == overridden(_net.BaseNet, BaseEstimator, TransformerMixin) - defined | {
+        "__init_subclass__"
+    }
+    assert bridge == overridden(CallbackBridge, NeuralNet)
+
+
+def test_private_parts_of_scikit_learn_are_imported_in_one_place():
+    package = Path(models.__file__).parent
+    for path in package.rglob("*.py"):
+        code = path.read_text()
+        assert not re.search(r"sklearn\.utils\._|import .*\b_fit_context", code), path.name
 
 
 # -- input -----------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ FORMS = {
     "AnnealedVAE": (AnnealedVAE(**TINY, n_annealing_steps=20), {"gamma": [1.0, 100.0]}),
     "BetaTCVAE": (BetaTCVAE(**TINY), {"beta": [1.0, 60.0]}),
     "BetaTCVAE-mws": (BetaTCVAE(**TINY, estimator="mws"), {"alpha": [1.0, 60.0]}),
-    "BetaTCVAE-flow": (BetaTCVAE(**TINY, prior="factorised_flow"), {"gamma": [1.0, 60.0]}),
+    "BetaTCVAE-flow": (BetaTCVAE(**TINY, prior="factorized_flow"), {"gamma": [1.0, 60.0]}),
     "FactorVAE": (
         FactorVAE(**TINY, discriminator__hidden_sizes=(8, 8)),
         {"discriminator_lr": [1e-3, 1e-1]},
@@ -65,7 +65,7 @@ def forms():
 def test_forms_cover_every_public_model():
     covered = {type(model) for model, _ in FORMS.values()}
     others = {models.BaseVAE, models.VAE, models.BetaVAE, models.NeuralNetTransformer}
-    # These need labels or pairs: test_weak.py, test_product.py.
+    # These need labels or pairs: test_paired.py, test_product.py.
     others |= {models.AdaGVAE, models.AdaMLVAE, models.ProductVAE}
     public = {getattr(models, name) for name in models.__all__}
     nets = {item for item in public if isinstance(item, type) and hasattr(item, "fit")}
@@ -268,7 +268,7 @@ def test_beta_tc_vae_with_unit_weights_is_the_vae_in_expectation(images):
         net._dataset = range(120)
         net._set_training(False)
         net._generator = torch.Generator().manual_seed(0)
-        batch = (torch.from_numpy(X.reshape(120, -1)), None)
+        batch = (torch.from_numpy(X.reshape(120, -1)), {})
         with torch.no_grad():
             values.extend(net._step(batch)["loss"].item() for _ in range(300))
     gap = np.subtract(losses[BetaTCVAE], losses[VAE])  # the same noise in both
@@ -286,7 +286,7 @@ def test_beta_tc_vae_logs_stratified_values_for_the_weighted_estimator(images):
 def test_flow_prior_learns_and_shapes_samples_and_score(images):
     X, _ = images
     params = {**TINY, "max_epochs": 60, "lr": 1e-2}
-    vae = BetaTCVAE(**params, prior="factorised_flow", gamma=5.0).fit(X)
+    vae = BetaTCVAE(**params, prior="factorized_flow", gamma=5.0).fit(X)
     flow = vae.module_.prior
     assert not torch.allclose(flow.raw_slope, flow.raw_slope[0, 0].expand_as(flow.raw_slope))
     normal = np.random.default_rng(0).standard_normal((50, 3)).astype(np.float32)
@@ -307,7 +307,7 @@ def test_flow_prior_learns_and_shapes_samples_and_score(images):
 def test_flow_prior_with_no_layers_of_effect_scores_as_the_normal(images):
     X, _ = images
     normal = BetaTCVAE(**{**TINY, "max_epochs": 0}).fit(X)
-    flow = BetaTCVAE(**{**TINY, "max_epochs": 0}, prior="factorised_flow").fit(X)
+    flow = BetaTCVAE(**{**TINY, "max_epochs": 0}, prior="factorized_flow").fit(X)
     assert_allclose(flow.score_samples(X), normal.score_samples(X), rtol=1e-2)
 
 

@@ -17,8 +17,8 @@ from sklearn_disent.metrics import (
     modularity_distance,
 )
 from sklearn_disent.models import BetaVAE, ProductVAE
-from sklearn_disent.models._logical import factor_values, pair_contraction, read_groups
-from sklearn_disent.models._logical_terms import contraction_term
+from sklearn_disent.models._logical import factor_values, read_groups
+from sklearn_disent.models.terms import contraction_term, pair_contraction
 
 TINY = {
     "n_components": 3,

@@ -1,4 +1,4 @@
-"""Boxes and masks of FactorVAE: the term, the metadata, what is refused."""
+"""Regions as guidance: the term, boxes and masks as metadata, what is refused."""
 
 import numpy as np
 import pytest
@@ -12,9 +12,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_disent.datasets import make_candle_like
 from sklearn_disent.metrics import get_scorer
-from sklearn_disent.models import BetaVAE, FactorVAE
+from sklearn_disent.models import BetaVAE, FactorVAE, Labels, Regions
 from sklearn_disent.models._data import find_layout
-from sklearn_disent.models._regions import box_mask, read_boxes, read_mask, region_error
+from sklearn_disent.models._regions import read_boxes, read_mask
+from sklearn_disent.models.terms import box_mask, region_error
 
 TINY = {
     "n_components": 6,
@@ -59,16 +60,16 @@ def test_region_error_is_that_of_the_box_alone():
 @pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
 def test_loss_is_that_of_the_equation(candles, likelihood):
     X, boxes = candles.images, candles.boxes
-    model = FactorVAE(**TINY, lambda_box=2.0, likelihood=likelihood)
+    model = FactorVAE(**TINY, guidance=Regions(), likelihood=likelihood)
     model.set_params(batch_size=-1, max_epochs=1).fit(X, boxes=boxes)
     row = model.history_[0]
-    names = {"reconstruction": 1.0, "kl": 1.0, "density_ratio_tc": 10.0, "region": 2.0}
+    names = {"reconstruction": 1.0, "kl": 1.0, "density_ratio_tc": 10.0, "regions_error": 2.0}
     total = sum(weight * row[f"train_{name}"] for name, weight in names.items())
     assert row["train_loss"] == pytest.approx(total, rel=1e-5)
     # Whole images as boxes: the squared error, of probabilities in [0, 1].
     whole = np.broadcast_to([0, 0, 16, 16], boxes.shape)
-    error = clone(model).fit(X, boxes=whole).history_[0, "train_region"]
-    assert error > row["train_region"]
+    error = clone(model).fit(X, boxes=whole).history_[0, "train_regions_error"]
+    assert error > row["train_regions_error"]
     if likelihood == "bernoulli":
         assert error < 16 * 16 * 3
 
@@ -77,48 +78,50 @@ def test_boxes_improve_what_is_inside(candles):
     X, boxes = candles.images, candles.boxes
     mask = box_mask(torch.from_numpy(boxes), (16, 16)).numpy()[..., None]
 
-    def error(**fit_params):
-        model = FactorVAE(**TINY, gamma=1.0, lambda_box=100.0).set_params(max_epochs=60, lr=5e-3)
+    def error(guidance, **fit_params):
+        model = FactorVAE(**TINY, gamma=1.0, guidance=guidance).set_params(max_epochs=60, lr=5e-3)
         decoded = model.fit(X, **fit_params).reconstruct(X)
         return np.square((X / 255.0 - decoded) * mask).sum()
 
-    assert error(boxes=boxes) < 0.9 * error()
+    assert error(Regions(100.0), boxes=boxes) < 0.9 * error(None)
 
 
 def test_without_boxes_nothing_changes(candles):
     X, boxes = candles.images, candles.boxes
     plain = FactorVAE(**TINY).fit(X)
-    assert_array_equal(FactorVAE(**TINY, lambda_box=7.0).fit(X).transform(X), plain.transform(X))
     nowhere = np.full(boxes.shape, np.nan)
-    assert_array_equal(FactorVAE(**TINY).fit(X, boxes=nowhere).transform(X), plain.transform(X))
-    with_boxes = FactorVAE(**TINY).fit(X, boxes=boxes)
+    guided = FactorVAE(**TINY, guidance=Regions())
+    assert_array_equal(clone(guided).fit(X, boxes=nowhere).transform(X), plain.transform(X))
+    with_boxes = clone(guided).fit(X, boxes=boxes)
     assert not np.allclose(with_boxes.transform(X), plain.transform(X), atol=1e-4)
 
 
 def test_mask_equals_boxes_in_every_layout(candles):
     X, boxes = candles.images, candles.boxes
     mask = box_mask(torch.from_numpy(boxes), (16, 16)).numpy()
-    expected = FactorVAE(**TINY).fit(X, boxes=boxes).transform(X)
+    guided = FactorVAE(**TINY, guidance=Regions())
+    expected = clone(guided).fit(X, boxes=boxes).transform(X)
     for same in (mask, mask.astype(bool), np.repeat(mask[..., None], 3, axis=3)):
-        assert_array_equal(FactorVAE(**TINY).fit(X, mask=same).transform(X), expected)
+        assert_array_equal(clone(guided).fit(X, mask=same).transform(X), expected)
     channels_first = np.moveaxis(X, 3, 1)
-    model = FactorVAE(**TINY).fit(channels_first, boxes=boxes)
-    same = FactorVAE(**TINY).fit(channels_first, mask=np.repeat(mask[:, None], 3, axis=1))
+    model = clone(guided).fit(channels_first, boxes=boxes)
+    same = clone(guided).fit(channels_first, mask=np.repeat(mask[:, None], 3, axis=1))
     assert_array_equal(model.transform(channels_first), same.transform(channels_first))
     flat = channels_first.reshape(len(X), -1)
-    model = FactorVAE(**TINY, input_shape=(3, 16, 16)).fit(flat, boxes=boxes)
+    model = clone(guided).set_params(input_shape=(3, 16, 16)).fit(flat, boxes=boxes)
     assert_array_equal(model.transform(flat), same.transform(channels_first))
     weights = np.full((40, 16, 16), 0.5)
-    half = FactorVAE(**TINY).set_params(max_epochs=1, batch_size=-1).fit(X, mask=weights)
+    half = clone(guided).set_params(max_epochs=1, batch_size=-1).fit(X, mask=weights)
     full = clone(half).fit(X, mask=np.ones((40, 16, 16)))
-    quarter = 0.25 * full.history_[0, "train_region"]
-    assert half.history_[0, "train_region"] == pytest.approx(quarter, rel=1e-5)
+    quarter = 0.25 * full.history_[0, "train_regions_error"]
+    assert half.history_[0, "train_regions_error"] == pytest.approx(quarter, rel=1e-5)
 
 
 def test_boxes_and_labels_together(candles):
     X, y, boxes = candles.images, candles.target, candles.boxes
-    model = FactorVAE(**TINY, supervised="l2", n_labeled=0.5).fit(X, y, boxes=boxes)
-    assert {"train_supervised", "train_region"} <= set(model.history_[-1])
+    guidance = [Labels("l2", n_labeled=0.5), Regions()]
+    model = FactorVAE(**TINY, guidance=guidance).fit(X, y, boxes=boxes)
+    assert {"train_labels_l2", "train_regions_error"} <= set(model.history_[-1])
     four = clone(model).set_params(max_epochs=4).fit(X, y, boxes=boxes)
     again = clone(model).partial_fit(X, y, boxes=boxes).partial_fit(X, y, boxes=boxes)
     assert_array_equal(four.transform(X), again.transform(X))
@@ -136,8 +139,9 @@ def test_boxes_are_rescaled_with_the_images(candles):
     whole = [[[0, 0, 240, 320]]]
     assert_array_equal(read_boxes(whole, 1, IMAGE, (240, 320)), [[[0, 0, 8, 10]]])
     X, boxes = candles.images, candles.boxes
-    large = FactorVAE(**TINY, box_image_shape=(48, 48)).fit(X, boxes=3 * boxes)
-    small = FactorVAE(**TINY).fit(X, boxes=boxes)
+    guidance = Regions(image_shape=(48, 48))
+    large = FactorVAE(**TINY, guidance=guidance).fit(X, boxes=3 * boxes)
+    small = FactorVAE(**TINY, guidance=Regions()).fit(X, boxes=boxes)
     assert_array_equal(large.transform(X), small.transform(X))
 
 
@@ -189,16 +193,19 @@ def test_masks_that_do_not_fit_are_refused():
 
 def test_wrong_use_of_boxes_is_refused(candles):
     X, boxes = candles.images, candles.boxes
-    with pytest.raises(ValueError, match="boxes or mask, not both"):
-        FactorVAE(**TINY).fit(X, boxes=boxes, mask=np.ones((40, 16, 16)))
+    model = FactorVAE(**TINY, guidance=Regions())
+    with pytest.raises(ValueError, match="boxes or mask, got both"):
+        model.fit(X, boxes=boxes, mask=np.ones((40, 16, 16)))
+    with pytest.raises(ValueError, match=r"boxes or mask, got neither.*fit\(X, y, boxes=boxes\)"):
+        model.fit(X)
     with pytest.raises(ValueError, match="boxes need images, but X has rows of 768 values"):
-        FactorVAE(**TINY).fit(X.reshape(40, -1) / 255.0, boxes=boxes)
-    with pytest.raises(ValueError, match="box_image_shape must be"):
-        FactorVAE(**TINY, box_image_shape=(16, 0)).fit(X, boxes=boxes)
-    with pytest.raises(TypeError, match="boxes"):
+        model.fit(X.reshape(40, -1) / 255.0, boxes=boxes)
+    with pytest.raises(ValueError, match="image_shape must be"):
+        FactorVAE(**TINY, guidance=Regions(image_shape=(16, 0))).fit(X, boxes=boxes)
+    with pytest.raises(TypeError, match="got boxes, which neither the model nor its guidance"):
         BetaVAE(4).fit(X, boxes=boxes)
-    with pytest.raises(TypeError, match="bboxes"):
-        FactorVAE(**TINY).fit(X, bboxes=boxes)
+    with pytest.raises(TypeError, match="got bboxes, which neither"):
+        model.fit(X, bboxes=boxes)
 
 
 # -- metadata --------------------------------------------------------------------------------
@@ -209,26 +216,26 @@ class Spy(FactorVAE):
 
     seen = []
 
-    def fit(self, X, y=None, *, boxes=None, mask=None):
+    def fit(self, X, y=None, *, boxes=None, mask=None, **metadata):
         Spy.seen.append((np.asarray(X), boxes))
-        return super().fit(X, y, boxes=boxes, mask=mask)
+        return super().fit(X, y, boxes=boxes, mask=mask, **metadata)
 
 
-@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("routing", ["off", "asked by guidance", "asked by the user"])
 @pytest.mark.parametrize("in_pipeline", [False, True])
 def test_search_slices_boxes_with_the_rows(candles, routing, in_pipeline):
     X, y, boxes = candles.images, candles.target, candles.boxes
     box_of = {image.tobytes(): box for image, box in zip(X, boxes)}
     Spy.seen = []
-    with config_context(enable_metadata_routing=routing):
-        model = Spy(**TINY)
-        if routing:
+    with config_context(enable_metadata_routing=routing != "off"):
+        model = Spy(**TINY, guidance=Regions())
+        if routing == "asked by the user":
             model.set_fit_request(boxes=True)
         grid, name = {"gamma": [1.0, 4.0]}, "boxes"
         if in_pipeline:
             model = Pipeline([("same", FunctionTransformer()), ("vae", model)])
             grid = {"vae__gamma": [1.0, 4.0]}
-            name = "boxes" if routing else "vae__boxes"
+            name = "vae__boxes" if routing == "off" else "boxes"
         search = GridSearchCV(model, grid, scoring=get_scorer("mig"), cv=CV)
         search.fit(X, y, **{name: boxes})
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
@@ -243,5 +250,8 @@ def test_boxes_that_nobody_asked_for_are_refused(candles):
     with config_context(enable_metadata_routing=True):
         with pytest.raises(ValueError, match="boxes"):
             GridSearchCV(FactorVAE(**TINY), {"gamma": [1.0]}, cv=CV).fit(X, y, boxes=boxes)
-        with pytest.raises(TypeError, match="boxes"):
+        with pytest.raises(ValueError, match="boxes"):
             make_pipeline(FunctionTransformer(), BetaVAE(2)).fit(X, y, boxes=boxes)
+        guided = FactorVAE(**TINY, guidance=Regions()).set_fit_request(boxes=False)
+        with pytest.raises(TypeError, match="boxes"):
+            GridSearchCV(guided, {"gamma": [1.0]}, cv=CV).fit(X, y, boxes=boxes)

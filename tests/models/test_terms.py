@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import distributions as td
 
-from sklearn_disent.models import _terms as terms
+from sklearn_disent.models import terms
 from sklearn_disent.networks import FactorizedFlow
 
 
@@ -53,6 +53,37 @@ def test_gaussian_terms_match_torch_distributions(posteriors):
     close(terms.gaussian_log_density(z, mean, log_var), q.log_prob(z))
     close(terms.gaussian_entropy(log_var), q.entropy())
     close(terms.standard_log_prior(z), p.log_prob(z))
+
+
+def test_gaussian_kl_between_two_gaussians(posteriors):
+    _, mean, log_var = posteriors
+    other_mean, other_log_var = mean.flip(0), log_var.roll(1, 0)
+    q, p = (
+        td.Normal(m, (0.5 * v).exp()) for m, v in ((mean, log_var), (other_mean, other_log_var))
+    )
+    close(terms.gaussian_kl(mean, log_var, other_mean, other_log_var), td.kl_divergence(q, p))
+    zero = torch.zeros_like(mean)
+    assert torch.equal(
+        terms.gaussian_kl(mean, log_var, zero, zero), terms.gaussian_kl(mean, log_var)
+    )
+    with pytest.raises(ValueError, match="together, or neither"):
+        terms.gaussian_kl(mean, log_var, zero)
+
+
+def test_terms_refuse_misspelt_options(posteriors):
+    z, mean, log_var = posteriors
+    with pytest.raises(ValueError, match="'mss' or 'mws', got 'msw'"):
+        terms.kl_parts(z, mean, log_var, 12, "msw")
+    with pytest.raises(ValueError, match="'i' or 'ii', got 'iii'"):
+        terms.dip_penalties(mean, log_var, "iii")
+    with pytest.raises(ValueError, match="deviation must be"):
+        terms.same_pair_term(torch.ones(12, 1), mean, z, deviation="mean")
+
+
+def test_terms_are_the_public_names_of_their_module():
+    functions = [getattr(terms, name) for name in terms.__all__]
+    assert all("Examples" in f.__doc__ for f in functions if f is not terms.KLParts)
+    assert all(f.__module__.startswith("sklearn_disent.models.terms.") for f in functions)
 
 
 # -- parts of the KL divergence --------------------------------------------------------------
@@ -182,7 +213,7 @@ def test_mss_weights_in_columns_would_double_the_total_correlation(large, monkey
         return weights.log()
 
     right = average(large, lambda *q: terms.kl_parts(*q, 20_000))[1]
-    monkeypatch.setattr(terms, "mss_log_weights", columns)
+    monkeypatch.setattr(terms._elbo, "mss_log_weights", columns)
     wrong = average(large, lambda *q: terms.kl_parts(*q, 20_000))[1]
     assert wrong == pytest.approx(10.18, abs=0.2)
     assert right < 6.1
@@ -345,17 +376,6 @@ def test_permute_dims_keeps_marginals_and_breaks_dependence():
     close(permuted.sort(0).values, z.sort(0).values)
     correlation = np.corrcoef(permuted.numpy(), rowvar=False)
     assert np.abs(correlation - np.eye(3)).max() < 0.06  # 4 / sqrt(5000)
-
-
-def test_discriminator_loss_matches_the_definition():
-    g = torch.Generator().manual_seed(0)
-    joint, product = torch.randn(2, 6, 2, generator=g)
-    product = product[:4]
-    expected = 0.5 * (
-        -td.Categorical(logits=joint).log_prob(torch.zeros(6)).mean()
-        - td.Categorical(logits=product).log_prob(torch.ones(4)).mean()
-    )
-    close(terms.discriminator_loss(joint, product), expected)
 
 
 def test_density_ratio_of_the_best_discriminator_is_the_total_correlation():

@@ -68,7 +68,7 @@ def test_decomposition_by_batches_is_what_training_logs(vae):
 
 def test_decomposition_of_a_flow_prior_is_its_bound(vae):
     _, X, _ = vae
-    model = BetaTCVAE(2, prior="factorised_flow", max_epochs=3, random_state=0).fit(X)
+    model = BetaTCVAE(2, prior="factorized_flow", max_epochs=3, random_state=0).fit(X)
     terms = elbo_decomposition(model, X, random_state=0)
     assert terms.elbo == pytest.approx(model.score(X), rel=1e-5)
 

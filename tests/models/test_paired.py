@@ -21,8 +21,8 @@ from torch.distributions import Normal, kl_divergence
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.metrics import get_scorer, mig_score
 from sklearn_disent.models import AdaGVAE, AdaMLVAE, BetaVAE
-from sklearn_disent.models._pairs import DrawnPartners
-from sklearn_disent.models._weak import shared_latents
+from sklearn_disent.models._paired import shared_latents
+from sklearn_disent.models._partners import DrawnPartners
 
 TINY = {
     "n_components": 3,
@@ -104,7 +104,7 @@ def test_pairs_of_equal_rows_are_a_beta_vae(images, monkeypatch):
     """A row that has no partner counts as in the VAE: nothing is shared, both views are it."""
     X = images[0].astype(np.float32)
     model = AdaGVAE(**TINY, beta=2.0)
-    monkeypatch.setattr("sklearn_disent.models._weak.read_partners", lambda pair, rows: rows)
+    monkeypatch.setattr("sklearn_disent.models._paired.read_partners", lambda pair, rows: rows)
     model.set_params(max_epochs=1, batch_size=-1).fit(X, X_pair=X)
     plain = BetaVAE(**TINY, beta=2.0).set_params(max_epochs=1, batch_size=-1).fit(X)
     assert model.history_[0, "train_kl"] == pytest.approx(plain.history_[0, "train_kl"], rel=1e-5)

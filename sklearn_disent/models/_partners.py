@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from sklearn_disent.models._data import as_rows
+from ._data import as_rows
 
 _TRIES = 3  # choices of factors for a row before one factor more may change
 
@@ -34,7 +34,7 @@ def read_partners(X_pair: Any, rows: NDArray) -> NDArray:
         )
     if np.array_equal(partners, rows):
         raise ValueError(
-            "X_pair equals X: an observation is no partner of itself. Pass observations that "
+            "X_pair equals X: an observation is not a partner of itself. Pass observations that "
             "share some factors with those in X, not all."
         )
     return partners
