@@ -15,7 +15,7 @@ from sklearn_disent.metrics import (
     posterior_mig_score,
 )
 from sklearn_disent.models import BetaTCVAE
-from sklearn_disent.models._terms import kl_parts
+from sklearn_disent.models.terms import kl_parts
 
 
 def test_elbo_of_a_tractable_model_is_its_likelihood(data):
