@@ -1,7 +1,7 @@
 """Data sets: rendered on the spot, or read from their real files."""
 
 from ._candle import load_candle, load_candle_design
-from ._candle_like import make_candle_like
+from ._candle_like import make_candle_like, render_candle_like
 from ._digits import make_transformed_digits
 from ._dsprites import make_dsprites
 from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
@@ -13,6 +13,7 @@ __all__ = [
     "make_dsprites",
     "make_shapes3d",
     "make_candle_like",
+    "render_candle_like",
     "make_transformed_digits",
     "make_dependent_factors",
     "make_logical_codes",
