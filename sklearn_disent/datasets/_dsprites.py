@@ -1,18 +1,14 @@
 """dSprites, drawn again pixel by pixel from its geometry."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from functools import lru_cache
-from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, Options, validate_params
 
-from ._base import FactorGrid, make_bunch
+from .._params import Array, PositiveInt, RandomStateLike, validated
+from ._base import FactorGrid, Selection, make_bunch
 
 GRID = FactorGrid(
     {
@@ -37,11 +33,11 @@ One white shape on black, 64 x 64 pixels, on the full grid of five factors (737,
 
     shape        3   square, ellipse, heart
     scale        6   linspace(0.5, 1, 6)
-    orientation 40   linspace(0, 2 pi, 40); both ends are in it, so 0 and 39 draw the same picture
+    orientation 40   linspace(0, 2 pi, 40) with both ends, so 0 and 39 draw the same picture
     posX        32   linspace(0, 1, 32), 0 is left
     posY        32   linspace(0, 1, 32), 0 is top
 
-Index i is row-major: posY varies fastest. The sixth factor of the original files, color, has one
+The order is row-major: posY varies fastest. The sixth factor of the original files, color, has one
 value and is left out.
 
 How exact it is: the geometry was recovered from the public animation of the data set and checked
@@ -52,8 +48,8 @@ distinct, mostly because orientations 0 and 39 coincide.
 
 At image_size=32, images are float32 means of 2 x 2 pixels, in {0, 0.25, 0.5, 0.75, 1}.
 
-Source of the original: L. Matthey, I. Higgins, D. Hassabis, A. Lerchner (2017), dSprites:
-Disentanglement testing Sprites dataset, Apache-2.0 licence.
+Source of the original: L. Matthey, I. Higgins, D. Hassabis and A. Lerchner (2017). dSprites:
+Disentanglement testing Sprites dataset. Licence: Apache-2.0.
 """
 
 
@@ -144,32 +140,21 @@ def _render(indices: NDArray[np.int64], image_size: int) -> NDArray[Any]:
     return images
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "indices": ["array-like", None],
-        "factors": [dict, None],
-        "image_size": [Options(Integral, {32, 64})],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def make_dsprites(
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
-    image_size: int = 64,
+    indices: Array | None = None,
+    factors: Selection | None = None,
+    image_size: Literal[32, 64] = 64,
     shuffle: bool = True,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
 ) -> Bunch | tuple[NDArray[Any], NDArray[np.int64]]:
-    """Render dSprites, or the part of it that is asked for, without a download.
+    """Draw dSprites, or a part of it, without a download.
 
     One white square, ellipse or heart on black, at every combination of 6 scales,
-    40 orientations and 32 x 32 positions: 737,280 images. Only the images asked for are drawn.
+    40 orientations and 32 x 32 positions: 737,280 images. Only the selected images are drawn.
 
     Parameters
     ----------
@@ -209,7 +194,7 @@ def make_dsprites(
         images : ndarray of shape (n_samples, image_size, image_size)
 
         data : ndarray of shape (n_samples, image_size ** 2)
-            The images, flattened; a view, no copy.
+            The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 5), int64
             Classes of shape, scale, orientation, posX and posY.
 
@@ -218,7 +203,7 @@ def make_dsprites(
         factor_sizes : tuple of int
             Number of classes of each factor in the whole set, ``(3, 6, 40, 32, 32)``.
         factor_values : dict of str to ndarray
-            The value each class stands for: the shape's name, the scale, the angle in radians,
+            The value that each class stands for: the shape's name, the scale, the angle in radians,
             the position in [0, 1].
         indices : ndarray of shape (n_samples,), int64
             Row-major index of each image in the whole set.
