@@ -1,6 +1,5 @@
 """A drawn stand-in for CANDLE: one object in a scene, confounded factors, boxes, interventions."""
 
-from collections.abc import Mapping
 from numbers import Integral
 from typing import Any, Literal
 
@@ -8,8 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 
-from .._params import PositiveInt, RandomStateLike, Share, validated
-from ._base import FactorGrid, check_factor_selection, choose_rows, make_bunch
+from .._params import Array, PositiveInt, RandomStateLike, Share, validated
+from ._base import (
+    FactorGrid,
+    ImageShape,
+    Selection,
+    check_factor_selection,
+    choose_rows,
+    make_bunch,
+)
 from ._candle import VALUES, load_candle_design
 from ._candle_render import MIDDLE, NUISANCE, REACH, render
 
@@ -93,7 +99,7 @@ def _mechanisms(confounding: float) -> dict[str, NDArray[np.float64]]:
 def draw_classes(
     n_samples: int,
     confounding: float,
-    factors: Mapping[str, int | ArrayLike] | None,
+    factors: Selection | None,
     rng: np.random.RandomState,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Classes of the factors (n, 6) and of the confounders C and U (n, 2), among those kept.
@@ -124,7 +130,7 @@ def _select(
     design: str,
     n_samples: int | None,
     indices: ArrayLike | None,
-    factors: Mapping[str, int | ArrayLike] | None,
+    factors: Selection | None,
     shuffle: bool,
     rng: np.random.RandomState,
 ) -> NDArray[np.int64]:
@@ -149,7 +155,7 @@ def _select(
     return target[rows]
 
 
-def _intervene(target: NDArray[np.int64], do: Mapping[str, int | ArrayLike]) -> NDArray[np.int64]:
+def _intervene(target: NDArray[np.int64], do: Selection) -> NDArray[np.int64]:
     """The classes after an intervention on some factors."""
     if not do:
         raise ValueError("do names no factor. Pass a dict such as {'object': 3}, or None.")
@@ -202,24 +208,24 @@ def make_candle_like(
     *,
     design: Literal["full", "candle"] = "full",
     confounding: Share | None = None,
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
-    do: Mapping[str, int | ArrayLike] | None = None,
+    indices: Array | None = None,
+    factors: Selection | None = None,
+    do: Selection | None = None,
     twins: bool = False,
     jitter: Share = 1.0,
     painted: bool = True,
-    image_shape: tuple[int, int] | list[int] = (64, 64),
+    image_shape: ImageShape = (64, 64),
     shuffle: bool = True,
     random_state: RandomStateLike = None,
     return_X_y: bool = False,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Draw one object in a scene, with confounded factors, boxes and true counterfactuals.
 
-    The factors follow the two-level causal graph of CANDLE [1]_: a context C moves object, color,
-    size and scene; an unobserved U moves light and scene; rotation is free. No factor causes
-    another, yet they are dependent. As in CANDLE, the object's place and depth and the camera vary
-    from image to image, so that size is not the number of pixels covered. Unlike in CANDLE, every
-    image has true counterfactuals: the same picture with some factors set.
+    The factors follow the two-level causal graph of CANDLE [1]_: a context C acts on object,
+    color, size and scene; an unobserved U acts on light and scene; rotation is free. No factor
+    causes another, yet they are dependent. As in CANDLE, the object's place and depth and the
+    camera vary from image to image, so that size is not the number of pixels covered. Unlike in
+    CANDLE, every image has true counterfactuals: the same picture with some factors set.
 
     Parameters
     ----------
@@ -235,8 +241,8 @@ def make_candle_like(
     confounding : float in [0, 1] or None, default=None
         Strength of C and U in what is drawn from the graph; None is 1. At 1, object and size, and
         object and scene, have Cramér's V of about .5; V is proportional to the strength, and at 0
-        all factors are independent and uniform. (V of a small sample is biased upwards: by about
-        .03 for object and scene at 1000 rows.)
+        all factors are independent and uniform. (In small samples V is biased upwards: for
+        independent object and scene it is about .12 at 1000 rows.)
 
     indices : array-like of int of shape (n_samples,) or None, default=None
         Row-major indices of combinations in the full grid, in this order, repeats allowed.
@@ -255,7 +261,8 @@ def make_candle_like(
         Whether to return the images without the intervention, and those under it as their twins.
 
     jitter : float in [0, 1], default=1.0
-        How much of its range the nuisance takes; 0 holds object and camera still.
+        How much of its range the nuisance takes, which is drawn, too; 0 holds object and camera
+        still.
 
     painted : bool, default=True
         Whether half of each object is darker, so that the rotation of round ones shows. False
@@ -268,7 +275,7 @@ def make_candle_like(
         Whether combinations come in random or in row-major order. `indices` keep theirs.
 
     random_state : int, RandomState instance or None, default=None
-        Determines factors, order and nuisance. Pass an int for the same images at every call.
+        Determines the draw and the order. Pass an int for the same images at every call.
 
     return_X_y : bool, default=False
         If True, return ``(images, target)`` instead of a Bunch.
@@ -384,11 +391,11 @@ def make_candle_like(
 
 @validated
 def render_candle_like(
-    target: ArrayLike,
-    nuisance: ArrayLike | None = None,
+    target: Array,
+    nuisance: Array | None = None,
     *,
     painted: bool = True,
-    image_shape: tuple[int, int] | list[int] = (64, 64),
+    image_shape: ImageShape = (64, 64),
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Draw the pictures of given factors and nuisance, as :func:`make_candle_like` does.
 
