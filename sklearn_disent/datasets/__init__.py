@@ -6,6 +6,7 @@ from ._digits import make_transformed_digits
 from ._dsprites import make_dsprites
 from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
 from ._fetch_photos import fetch_cars3d, fetch_smallnorb
+from ._load import load_cars3d, load_dsprites, load_mpi3d, load_shapes3d, load_smallnorb
 from ._shapes3d import make_shapes3d
 from ._synthetic import make_dependent_factors, make_logical_codes
 
@@ -22,6 +23,11 @@ __all__ = [
     "fetch_mpi3d",
     "fetch_cars3d",
     "fetch_smallnorb",
+    "load_dsprites",
+    "load_shapes3d",
+    "load_mpi3d",
+    "load_cars3d",
+    "load_smallnorb",
     "load_candle",
     "load_candle_design",
 ]
