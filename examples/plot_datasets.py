@@ -88,7 +88,7 @@ plt.show()
 
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
 for ax, confounding in zip(axes, (0.0, 1.0)):
-    data = make_candle_like(2000, confounding=confounding, image_shape=(16, 16), random_state=0)
+    data = make_candle_like(1000, confounding=confounding, image_shape=(16, 16), random_state=0)
     counts = np.zeros((3, 5))
     np.add.at(counts, (data.target[:, 2], data.target[:, 0]), 1)
     ax.imshow(counts, cmap="Blues", vmin=0)
@@ -96,6 +96,24 @@ for ax, confounding in zip(axes, (0.0, 1.0)):
     ax.set_yticks(range(3), data.factor_values["size"])
     ax.set_ylabel("size")
     ax.set_title(f"confounding = {confounding:g}")
+plt.show()
+
+# %%
+# An intervention sets factors and leaves all else as it is: the first row is as drawn, the others
+# are its true counterfactuals.
+
+interventions = [{"object": 4}, {"size": 2}, {"scene": 7}, {"light": 0}]
+options = {"image_shape": (60, 80), "random_state": 4}
+rows = [make_candle_like(7, **options).images]
+rows += [make_candle_like(7, do=do, **options).images for do in interventions]
+labels = ["as drawn"] + [f"do({name}={c})" for do in interventions for name, c in do.items()]
+figure, axes = plt.subplots(5, 7, figsize=(8.8, 4.8))
+for line, images, label in zip(axes, rows, labels):
+    for ax, image in zip(line, images):
+        ax.imshow(image)
+        ax.set(xticks=[], yticks=[])
+    line[0].set_ylabel(label, fontsize=8)
+figure.tight_layout(pad=0.3)
 plt.show()
 
 # %%

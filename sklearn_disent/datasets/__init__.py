@@ -1,11 +1,12 @@
 """Data sets: rendered on the spot, or read from their real files."""
 
 from ._candle import load_candle, load_candle_design
-from ._candle_like import make_candle_like
+from ._candle_like import make_candle_like, render_candle_like
 from ._digits import make_transformed_digits
 from ._dsprites import make_dsprites
 from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
 from ._fetch_photos import fetch_cars3d, fetch_smallnorb
+from ._load import load_cars3d, load_dsprites, load_mpi3d, load_shapes3d, load_smallnorb
 from ._shapes3d import make_shapes3d
 from ._synthetic import make_dependent_factors, make_logical_codes
 
@@ -13,6 +14,7 @@ __all__ = [
     "make_dsprites",
     "make_shapes3d",
     "make_candle_like",
+    "render_candle_like",
     "make_transformed_digits",
     "make_dependent_factors",
     "make_logical_codes",
@@ -21,6 +23,11 @@ __all__ = [
     "fetch_mpi3d",
     "fetch_cars3d",
     "fetch_smallnorb",
+    "load_dsprites",
+    "load_shapes3d",
+    "load_mpi3d",
+    "load_cars3d",
+    "load_smallnorb",
     "load_candle",
     "load_candle_design",
 ]

@@ -54,14 +54,15 @@ GRIDS = [
     name for name in MAKERS if "indices" in inspect.signature(getattr(datasets, name)).parameters
 ]
 FETCHERS = [name for name in MAKERS if name.startswith("fetch_")]
+READERS = [name for name in GRIDS if name.startswith(("fetch_", "load_"))]
 # Parameters that mean the same in several functions, and the functions.
 SHARED = {
-    "n_samples": FETCHERS,
-    "indices": FETCHERS,
-    "factors": FETCHERS,
+    "n_samples": READERS,
+    "indices": READERS,
+    "factors": READERS,
     "data_home": FETCHERS,
     "download_if_missing": FETCHERS,
-    "shuffle": FETCHERS,
+    "shuffle": READERS,
     "n_retries": FETCHERS,
     "delay": FETCHERS,
     "progress": FETCHERS,
