@@ -260,9 +260,10 @@ def warn_if_constant(codes: NDArray, consequence: str) -> None:
 @contextmanager
 def collecting_warnings() -> Iterator[list[str]]:
     """Until the end of the block, messages of `warn_degenerate` are listed instead of shown."""
-    token = _COLLECTED.set([])
+    messages: list[str] = []
+    token = _COLLECTED.set(messages)
     try:
-        yield _COLLECTED.get()
+        yield messages
     finally:
         _COLLECTED.reset(token)
 
@@ -403,7 +404,7 @@ def _bin_factor(
             "(n_bins is for the codes only), or take every distinct value as a class with "
             "factor_bins='unique'."
         )
-    if factor_bins == "unique":
+    if isinstance(factor_bins, str):
         return unique
     binned = np.digitize(number, np.linspace(number.min(), number.max(), factor_bins + 1)[1:-1])
     return np.unique(binned, return_inverse=True)[1]

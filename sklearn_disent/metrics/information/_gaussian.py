@@ -324,7 +324,7 @@ def _edges(
         raise ValueError(
             f"code_range fixes bins of equal width, got strategy={strategy!r}. Leave one out."
         )
-    return [np.linspace(*limits, n_bins + 1)[1:-1]] * codes.shape[1]
+    return [np.linspace(limits[0], limits[1], n_bins + 1)[1:-1]] * codes.shape[1]
 
 
 @shared

@@ -301,7 +301,7 @@ class _Pool(NamedTuple):
     """Row indices, group after group."""
     start: NDArray[np.int64]
     """(all groups,): where the group begins in `rows`."""
-    count: NDArray[np.int64]
+    size: NDArray[np.int64]
     """(all groups,): its number of rows, at least 2."""
     first: NDArray[np.int64]
     """(n_factors that have groups,)."""
@@ -318,7 +318,7 @@ class _Pool(NamedTuple):
         self, group: NDArray, shape: tuple[int, ...], rng: RandomState
     ) -> NDArray[np.int64]:
         """A row of each group, uniformly; group broadcasts against shape."""
-        offset = (rng.random_sample(shape) * self.count[group]).astype(int)
+        offset = (rng.random_sample(shape) * self.size[group]).astype(int)
         return self.rows[self.start[group] + offset]
 
 

@@ -5,8 +5,8 @@ and let the others vary: the columns should stay where they are. How far they mo
 a deviation of the codes of each value, aggregated over the values and added over the factors.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,7 @@ Assignment = Literal["one_to_one", "partition", "projection"]
 Groups = Annotated[Sequence[ArrayLike], "array-like"]
 SumOrMacro = Literal["sum", "macro"]
 
-_AGGREGATES = {"mean": np.mean, "max": np.max, "sum": np.sum}
+_AGGREGATES: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "max": np.max, "sum": np.sum}
 
 
 @validated

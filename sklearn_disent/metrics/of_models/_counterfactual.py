@@ -142,18 +142,18 @@ def counterfactual_generativeness_score(
     if y is None:
         raise ValueError("counterfactual_generativeness_score needs the factors, got y=None.")
     estimator, X = _reach(estimator, X)
-    fitted = isinstance(classifiers, (list, tuple))
-    if fitted:
+    if isinstance(classifiers, (list, tuple)):
         judges = list(classifiers)
     else:
         to_fit, to_score = train_test_split(
-            np.arange(len(X)), train_size=holdout, random_state=random_state
+            np.arange(np.shape(X)[0]), train_size=holdout, random_state=random_state
         )
         apart = _safe_indexing(X, to_fit), _safe_indexing(y, to_fit)
         shape = _image_shape(X, estimator)
         judges = _fit_judges(*apart, classifiers, shape, random_state)
         X, y = _safe_indexing(X, to_score), _safe_indexing(y, to_score)
-    effects = _effects(estimator, X, y, judges, rho, baseline, q, strict=fitted)
+    strict = isinstance(classifiers, (list, tuple))
+    effects = _effects(estimator, X, y, judges, rho, baseline, q, strict=strict)
     return _aggregate(effects, reading, average)
 
 
@@ -220,7 +220,7 @@ class CounterfactualGenerativenessScorer:
         q: PositiveShare = 0.99,
         random_state: RandomStateLike = None,
     ) -> None:
-        self.options = {"rho": rho, "baseline": baseline, "q": q}
+        self.options: dict[str, Any] = {"rho": rho, "baseline": baseline, "q": q}
         self.reading = reading
         if isinstance(classifier, (list, tuple)):
             self.classifiers = list(classifier)
@@ -247,7 +247,7 @@ class CounterfactualGenerativenessScorer:
         if not _decodes(estimator):
             raise TypeError(_cannot_decode(estimator))
         effects = _effects(estimator, X, y, self.classifiers, **self.options, strict=False)
-        return _aggregate(effects, self.reading, "macro")
+        return float(_aggregate(effects, self.reading, "macro"))
 
     def __repr__(self) -> str:
         options = {**self.options, "reading": self.reading}
@@ -323,7 +323,7 @@ def _effects(
                     continue
                 changed = np.where(moved, target[rows], checked.codes[rows])[seen]
                 effect[k].append(np.abs(before - answer(decode(changed))))
-    return Effects(*([_join(parts) for parts in effect] for effect in (own, others)), used)
+    return Effects([_join(parts) for parts in own], [_join(parts) for parts in others], used)
 
 
 def _latent_sets(checked: Checked, rho: int, q: float) -> NDArray[np.bool_]:
@@ -388,7 +388,8 @@ def _fit_judges(
     random_state: int | RandomState | None,
 ) -> list[Any]:
     """One classifier per factor; None where the factor has a single value."""
-    rows = np.asarray(X).reshape(len(X), -1)
+    rows = np.asarray(X)
+    rows = rows.reshape(len(rows), -1)
     n_factors = check_factors(y).factors.shape[1]
     if rows.dtype == np.uint8 and rows.max() > 1:
         rows = rows.astype(np.float32) / 255.0

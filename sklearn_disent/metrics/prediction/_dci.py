@@ -358,9 +358,9 @@ def dci_scores(
 
 def _dci(fits: Importance) -> DCIScores:
     return DCIScores(
-        _disentanglement(fits, "weighted"),
-        _completeness(fits, "weighted"),
-        average_of(fits.informativeness, fits.used, "macro"),
+        float(_disentanglement(fits, "weighted")),
+        float(_completeness(fits, "weighted")),
+        float(average_of(fits.informativeness, fits.used, "macro")),
     )
 
 

@@ -130,7 +130,7 @@ def _accuracies(
     fitted = np.flatnonzero(used)
     tasks = [
         Task(predictors[k], view, target_of(data, k, predictors[k]), *parts, seed)
-        for k in fitted
+        for k in fitted.tolist()
         for view, seed in zip(views, seeds[k])
     ]
     scores = np.array([score for _, score in run([(fit_and_predict, t) for t in tasks], n_jobs)])

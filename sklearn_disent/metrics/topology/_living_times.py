@@ -245,7 +245,7 @@ def lifetime_histogram(
     if overflow == "drop":
         share = np.where(holes < max_holes, share, 0.0)
     # Between simultaneous events the number may be negative, for no time at all.
-    return np.bincount(np.clip(holes, 0, max_holes - 1), share, max_holes)
+    return np.bincount(np.clip(holes, 0, max_holes - 1), share, max_holes).astype(np.float64)
 
 
 def _holes_by_gudhi(

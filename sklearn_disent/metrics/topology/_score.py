@@ -23,7 +23,7 @@ from ..._params import (
     Verbose,
     validated,
 )
-from .._validation import warn_degenerate
+from .._validation import check_factors, warn_degenerate
 from ._living_times import Backend, Settings, check_backend, draw_landmarks, living_times
 from ._submanifolds import (
     Embedding,
@@ -42,8 +42,10 @@ __all__ = ["manifold_topology_score"]
 class Signature(NamedTuple):
     """What is known of one latent or factor."""
 
-    index: int
+    number: int
+    """Which latent or factor."""
     values: NDArray
+    """(n_values,), at which it was held."""
     times: NDArray[np.float64]
     """(n_values, n_repeats, max_holes), relative living times."""
 
@@ -212,21 +214,13 @@ def manifold_topology_score(
     True
     """
     check_decoder(estimator)
-    check_backend(backend)
-    _check_labels(X, y)
+    if y is not None and X is None:
+        raise ValueError("With factors y the observations X are needed too, got X=None. Pass X.")
     settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
-    check_points(n_samples, n_landmarks)
+    plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose)
     rng = check_random_state(random_state)
-    draw = prior_of(estimator, X, prior)
-    base, values = draw(n_samples, rng), draw(n_values, rng)
-    families = decoded_families(estimator, base, values, embedding)
-    latents = signatures_of(families, base.shape[1], settings, rng, n_jobs, verbose)
-    factors = None
-    if y is not None:
-        families = factor_families(
-            X, y, n_samples, n_values, n_landmarks, factor_bins, nan_policy, embedding, rng
-        )
-        factors = signatures_of(families, np.shape(y)[-1], settings, rng, n_jobs, verbose)
+    latents = latent_signatures(estimator, X, prior, plan, rng)
+    factors = None if y is None else factor_signatures(X, y, factor_bins, nan_policy, plan, rng)
     distances = signature_distances(latents, factors, aggregation, p)
     chosen, tried = _choose(distances, n_clusters, factors is not None, rng.randint(2**31 - 1))
     score = float(chosen.scores.mean())
@@ -235,22 +229,72 @@ def manifold_topology_score(
     return _details(score, distances, chosen, tried, latents, factors)
 
 
-def signatures_of(
-    families: Iterable[Family],
-    n_families: int,
-    settings: Settings,
+class Plan(NamedTuple):
+    """How clouds are drawn and how their living times are computed."""
+
+    n_samples: int
+    """Points of a cloud, at most."""
+    n_values: int
+    """Values at which a latent or factor is held, at most."""
+    embedding: Any
+    settings: Settings
+    n_jobs: int | None
+    verbose: int
+
+    def check(self) -> None:
+        check_backend(self.settings.backend)
+        if self.n_samples < self.settings.n_landmarks:
+            raise ValueError(
+                f"n_samples must be at least n_landmarks={self.settings.n_landmarks}, since "
+                f"landmarks are drawn from the samples, got {self.n_samples}."
+            )
+
+
+def latent_signatures(
+    estimator: Any, X: ArrayLike | None, prior: Prior, plan: Plan, rng: RandomState
+) -> list[Signature]:
+    """Signatures of the latents of a generative model."""
+    check_decoder(estimator)
+    plan.check()
+    draw = prior_of(estimator, X, prior)
+    base, values = draw(plan.n_samples, rng), draw(plan.n_values, rng)
+    families = decoded_families(estimator, base, values, plan.embedding)
+    return _signatures_of(families, base.shape[1], plan, rng)
+
+
+def factor_signatures(
+    X: Any,
+    y: ArrayLike,
+    factor_bins: int | str | None,
+    nan_policy: str,
+    plan: Plan,
     rng: RandomState,
-    n_jobs: int | None,
-    verbose: int,
+) -> list[Signature]:
+    """Signatures of the factors of real observations, without those that cannot be used."""
+    plan.check()
+    families = factor_families(
+        X,
+        check_factors(y, factor_bins, nan_policy),
+        plan.n_samples,
+        plan.n_values,
+        plan.settings.n_landmarks,
+        plan.embedding,
+        rng,
+    )
+    return _signatures_of(families, np.shape(y)[-1], plan, rng)
+
+
+def _signatures_of(
+    families: Iterable[Family], n_families: int, plan: Plan, rng: RandomState
 ) -> list[Signature]:
     """Living times of all clouds, one family after the other: their clouds may be large."""
-    bar, verbose = _progress_bar(verbose, n_families)
+    bar, verbose = _progress_bar(plan.verbose, n_families)
     signatures, n_constant = [], 0
-    with Parallel(n_jobs=n_jobs, verbose=verbose) as parallel:
+    with Parallel(n_jobs=plan.n_jobs, verbose=verbose) as parallel:
         for family in families:
-            landmarks = [draw_landmarks(rng, len(cloud), settings) for cloud in family.clouds]
-            times = living_times(family.clouds, landmarks, settings, parallel)
-            signatures.append(Signature(family.index, family.values, np.stack(times)))
+            landmarks = [draw_landmarks(rng, len(cloud), plan.settings) for cloud in family.clouds]
+            times = living_times(family.clouds, landmarks, plan.settings, parallel)
+            signatures.append(Signature(family.number, family.values, np.stack(times)))
             n_constant += sum(np.ptp(cloud, axis=0).max() == 0 for cloud in family.clouds)
             if bar is not None:
                 bar.update()
@@ -283,7 +327,7 @@ def signature_distances(
 def value_distances(signatures: list[Signature], p: float = 2) -> NDArray[np.float64]:
     """Distances between the signatures of all values, in shares of the largest number of holes."""
     alone = [
-        Signature(signature.index, signature.values[[k]], signature.times[[k]])
+        Signature(signature.number, signature.values[[k]], signature.times[[k]])
         for signature in signatures
         for k in range(len(signature.times))
     ]
@@ -346,7 +390,7 @@ def _choose(
             )
         candidates = [n_clusters]
     else:
-        candidates = [n_columns] if supervised else range(2, n_columns + 1)
+        candidates = [n_columns] if supervised else list(range(2, n_columns + 1))
     tried = {n: bicluster(distances, n, seed) for n in candidates}
     # Of equals, as with variance 0 everywhere, the clearest.
     return min(tried.values(), key=_preference), tried
@@ -382,19 +426,6 @@ def _progress_bar(verbose: int, total: int) -> tuple[Any, int]:
     return tqdm(total=total, desc="topological signatures"), 0
 
 
-def _check_labels(X: ArrayLike | None, y: ArrayLike | None) -> None:
-    if y is not None and X is None:
-        raise ValueError("With factors y the observations X are needed too, got X=None.")
-
-
-def check_points(n_samples: int, n_landmarks: int) -> None:
-    if n_samples < n_landmarks:
-        raise ValueError(
-            f"n_samples must be at least n_landmarks={n_landmarks}, from which landmarks are "
-            f"drawn, got {n_samples}."
-        )
-
-
 def _details(
     score: float,
     distances: NDArray[np.float64],
@@ -414,7 +445,7 @@ def _details(
         variance_by_n_clusters={n: float(found.variances.mean()) for n, found in tried.items()},
         signatures=np.stack([signature.histograms() for signature in latents]),
         latent_values=np.stack([signature.values for signature in latents]),
-        factors=None if factors is None else [signature.index for signature in factors],
+        factors=None if factors is None else [signature.number for signature in factors],
         factor_signatures=None if factors is None else [s.histograms() for s in factors],
         factor_values=None if factors is None else [signature.values for signature in factors],
     )
