@@ -87,13 +87,13 @@ def relative_living_times(
         Whether a larger number of holes counts as max_holes - 1, or not at all: then rows sum to
         less than 1.
     backend : {"numpy", "gudhi"}, default="numpy"
-        Who computes the holes. Both give the same; gudhi is an optional dependency.
+        Which code computes the holes. Both give the same; gudhi is an optional dependency.
     random_state : int, RandomState instance or None, default=None
-        Draws the landmarks. The result does not depend on `n_jobs`.
+        Determines the landmarks. The result does not depend on `n_jobs`.
     n_jobs : int or None, default=None
         Number of parallel workers over the repeats, as in joblib.
     verbose : int, default=0
-        How much joblib tells of its progress.
+        How much joblib reports of its progress.
 
     Returns
     -------

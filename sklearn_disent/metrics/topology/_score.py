@@ -40,7 +40,7 @@ __all__ = ["manifold_topology_score"]
 
 
 class Signature(NamedTuple):
-    """What is known of one latent or factor."""
+    """Living times of one latent or factor, value by value."""
 
     number: int
     """Which latent or factor."""
@@ -95,8 +95,8 @@ def manifold_topology_score(
 ) -> float | Bunch:
     r"""Disentanglement by topology: do latents fall into groups of one shape each?
 
-    Held at any of its values, a disentangled latent leaves behind a submanifold of always the
-    same topology, unlike that of latents which mean something else. Needs the decoder only: no
+    Holding a disentangled latent at any of its values leaves a submanifold of the same topology,
+    which differs from that of latents with another meaning. The score needs only the decoder: no
     encoder and, without `y`, no labels. Between -1 and 1, higher is better; 0 when all
     submanifolds look alike.
 
@@ -142,13 +142,13 @@ def manifold_topology_score(
         Number of biclusters. If None, the number of factors with `y`; else that from 2 to the
         number of latents whose biclusters vary least inside and outside.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing factor is an error or drops its row.
     return_details : bool, default=False
         Whether to return all that led to the score.
     random_state : int, RandomState instance or None, default=None
-        Draws codes, values, landmarks and the start of the clustering. The result does not
+        Determines codes, values, landmarks and the start of the clustering. The result does not
         depend on `n_jobs`.
     n_jobs : int or None, default=None
         Number of parallel workers over values and repeats, as in joblib. Decoding stays here.
@@ -180,10 +180,10 @@ def manifold_topology_score(
 
     Notes
     -----
-    Distances are in shares of max_holes - 1, which keeps 1 - M within 0 and 1: only scores of the
-    same `max_holes`, `gamma` and `n_landmarks` compare. Topology is all that counts: if all
-    latents leave the same behind, the score is 0 however well they are disentangled, and a
-    rotation of latents of one topology into each other goes unnoticed.
+    Distances are in shares of max_holes - 1, which keeps 1 - M between 0 and 1: compare only
+    scores with the same `max_holes`, `gamma` and `n_landmarks`. Only topology counts: if all
+    latents leave submanifolds of the same topology, the score is 0 however well they are
+    disentangled, and a rotation among latents of one topology goes unnoticed.
 
     Departures from the paper and from its public code, where they differ: gamma = 1/8 and 32
     landmarks instead of 1/128 and 64 (100 in code); barycentres and distances are exact, not
@@ -194,8 +194,8 @@ def manifold_topology_score(
     and a clustering that has one is chosen only if all have.
 
     A single latent, or a single factor, has nothing to differ from: the score is 0, with a
-    warning. So do factors with a single value, and values with fewer than `n_landmarks` rows, get
-    left out.
+    warning. Factors with a single value, and values with fewer than `n_landmarks` rows, are left
+    out, with a warning.
 
     References
     ----------
@@ -303,7 +303,7 @@ def _signatures_of(
     if n_constant:
         warn_degenerate(
             f"{n_constant} submanifolds are a single point, repeated: they have no holes, by "
-            "definition. A decoder that ignores its codes generates such."
+            "definition. A decoder that ignores its codes generates such submanifolds."
         )
     return signatures
 
@@ -376,7 +376,7 @@ def _choose(
         what = "factor" if n_rows >= 2 else "latent"
         count = min(n_rows, n_columns)
         warn_degenerate(
-            f"Topologies of at least 2 {what}s can be told apart, got {count}: the score is 0 by "
+            f"At least 2 {what}s are needed to compare topologies, got {count}: the score is 0 by "
             "definition."
         )
         labels = np.zeros(n_rows, dtype=np.intp), np.zeros(n_columns, dtype=np.intp)

@@ -32,7 +32,7 @@ class Family(NamedTuple):
 def check_decoder(estimator: Any) -> None:
     if not hasattr(estimator, "inverse_transform"):
         raise TypeError(
-            f"{type(estimator).__name__} has no inverse_transform, hence generates nothing whose "
+            f"{type(estimator).__name__} has no inverse_transform: it generates nothing whose "
             "topology could be scored. Pass a fitted VAE, PCA(whiten=True) or the like."
         )
 
@@ -130,7 +130,7 @@ def _count_latents(estimator: Any) -> int:
         if isinstance(count, (int, np.integer)) and not isinstance(count, bool):
             return int(count)
     raise TypeError(
-        f"{type(model).__name__} does not tell the number of its latents: it has no "
+        f"{type(model).__name__} does not state the number of its latents: it has no "
         "n_components_. Pass prior=, a function (n, rng) that returns codes (n, n_latents)."
     )
 

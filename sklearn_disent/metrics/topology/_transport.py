@@ -239,7 +239,7 @@ def _as_masses(masses: ArrayLike, name: str, ndim: int = 1) -> NDArray[np.float6
     if not (total > 0).all():
         rows = np.flatnonzero(total.ravel() == 0).tolist()
         which = f"rows {rows} have" if ndim == 2 else "all bins have"
-        raise ValueError(f"{name} must have some mass to be carried, but {which} none.")
+        raise ValueError(f"{name} must have some mass, but {which} none. Drop empty histograms.")
     return array / total
 
 
