@@ -17,21 +17,15 @@ from .._params import (
     Verbose,
     validated,
 )
-from ..metrics.topology._living_times import Backend, Settings, check_backend
+from ..metrics.topology._living_times import Backend, Settings
 from ..metrics.topology._score import (
+    Plan,
     Signature,
-    check_points,
-    signatures_of,
+    factor_signatures,
+    latent_signatures,
     value_distances,
 )
-from ..metrics.topology._submanifolds import (
-    Embedding,
-    Prior,
-    check_decoder,
-    decoded_families,
-    factor_families,
-    prior_of,
-)
+from ..metrics.topology._submanifolds import Embedding, Prior
 from ._common import axes_grid, names_of, one_axes
 
 if TYPE_CHECKING:
@@ -118,7 +112,7 @@ class SignatureDisplay:
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
         verbose: Verbose = 0,
-        ax: "Axes | ArrayLike | None" = None,
+        ax: Any = None,
         **options: Any,
     ) -> Self:
         """Signatures of the latents of a generative model.
@@ -145,15 +139,10 @@ class SignatureDisplay:
         display : SignatureDisplay
         """
         settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
-        check_backend(backend)
-        check_points(n_samples, n_landmarks)
-        check_decoder(estimator)
+        plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose)
         rng = check_random_state(random_state)
-        draw = prior_of(estimator, X, prior)
-        base, values = draw(n_samples, rng), draw(n_values, rng)
-        families = decoded_families(estimator, base, values, embedding)
-        found = signatures_of(families, base.shape[1], settings, rng, n_jobs, verbose)
-        names = names_of(code_names, None, base.shape[1], "z", "code_names")
+        found = latent_signatures(estimator, X, prior, plan, rng)
+        names = names_of(code_names, None, len(found), "z", "code_names")
         return cls._from_signatures(found, names).plot(ax, **options)
 
     @classmethod
@@ -177,7 +166,7 @@ class SignatureDisplay:
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
         verbose: Verbose = 0,
-        ax: "Axes | ArrayLike | None" = None,
+        ax: Any = None,
         **options: Any,
     ) -> Self:
         """Signatures of the factors of real observations.
@@ -204,13 +193,9 @@ class SignatureDisplay:
         display : SignatureDisplay
         """
         settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
-        check_backend(backend)
-        check_points(n_samples, n_landmarks)
+        plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose)
         rng = check_random_state(random_state)
-        families = factor_families(
-            X, y, n_samples, n_values, n_landmarks, factor_bins, nan_policy, embedding, rng
-        )
-        found = signatures_of(families, np.shape(y)[-1], settings, rng, n_jobs, verbose)
+        found = factor_signatures(X, y, factor_bins, nan_policy, plan, rng)
         if not found:
             raise ValueError(
                 "None of the factors has two values, one of them with at least "
@@ -223,7 +208,7 @@ class SignatureDisplay:
     def _from_signatures(cls, found: list[Signature], names: list[str]) -> Self:
         return cls(
             [signature.histograms() for signature in found],
-            names=[names[signature.index] for signature in found],
+            names=[names[signature.number] for signature in found],
             similarity=1.0 - value_distances(found),
         )
 
