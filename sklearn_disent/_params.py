@@ -119,7 +119,11 @@ def validated(func: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(func)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         if not get_config()["skip_parameter_validation"]:
-            given = signature.bind(*args, **kwargs).arguments
+            try:
+                given = signature.bind(*args, **kwargs).arguments
+            except TypeError:
+                # Python's own message also names the function.
+                return func(*args, **kwargs)
             validate_parameter_constraints(constraints_of(func), given, func.__qualname__)
         return func(*args, **kwargs)
 

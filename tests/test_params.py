@@ -1,5 +1,6 @@
 """Annotations are the constraints of parameters."""
 
+import functools
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -89,6 +90,13 @@ def test_validated_follows_scikit_learns_switch():
         assert paint(0, color="green") == "painted"
 
 
+def test_validated_leaves_wrong_signatures_to_python():
+    with pytest.raises(TypeError, match=r"paint\(\) got an unexpected keyword argument 'colour'"):
+        paint(0, colour="red")
+    with pytest.raises(TypeError, match=r"paint\(\) missing 1 required positional argument"):
+        paint()
+
+
 def test_nested_calls_are_validated_too():
     @validated
     def outer(color: Any) -> str:
@@ -108,6 +116,16 @@ def test_check_options_names_what_there_is():
     with pytest.raises(InvalidParameterError, match="green"):
         check_options(paint, {"color": "green"})
     check_options(paint, {"color": "blue"})
+
+
+def test_check_options_asks_plain_functions_for_names_only():
+    def plain(canvas: "no such type", color: Color = "red") -> None: ...  # noqa: F722
+
+    check_options(plain, {"color": "green"}, without=["canvas"])
+    with pytest.raises(TypeError, match=r"plain has no option 'size'\. Its options are color"):
+        check_options(plain, {"size": 3}, without=["canvas"])
+    with pytest.raises(TypeError, match="partial has no option 'size'"):
+        check_options(functools.partial(plain, color="blue"), {"size": 3})
 
 
 def test_unknown_annotation_is_an_error():
