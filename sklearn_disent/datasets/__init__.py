@@ -8,12 +8,14 @@ from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
 from ._fetch_photos import fetch_cars3d, fetch_smallnorb
 from ._shapes3d import make_shapes3d
 from ._synthetic import make_dependent_factors, make_logical_codes
+from ._xysquares import make_xysquares
 
 __all__ = [
     "make_dsprites",
     "make_shapes3d",
     "make_candle_like",
     "make_transformed_digits",
+    "make_xysquares",
     "make_dependent_factors",
     "make_logical_codes",
     "fetch_dsprites",
