@@ -6,6 +6,8 @@ from ._digits import make_transformed_digits
 from ._dsprites import make_dsprites
 from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
 from ._fetch_photos import fetch_cars3d, fetch_smallnorb
+from ._flow import make_flow
+from ._pendulum import make_pendulum
 from ._shapes3d import make_shapes3d
 from ._synthetic import make_dependent_factors, make_logical_codes
 from ._xysquares import make_xysquares
@@ -16,6 +18,8 @@ __all__ = [
     "make_candle_like",
     "make_transformed_digits",
     "make_xysquares",
+    "make_pendulum",
+    "make_flow",
     "make_dependent_factors",
     "make_logical_codes",
     "fetch_dsprites",

@@ -15,6 +15,8 @@ IMAGES = {
     "make_transformed_digits": {},
     "make_candle_like": {"image_shape": (32, 32)},
     "make_xysquares": {},
+    "make_pendulum": {},
+    "make_flow": {},
 }
 
 
