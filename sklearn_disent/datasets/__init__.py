@@ -7,8 +7,10 @@ from ._dsprites import make_dsprites
 from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
 from ._fetch_photos import fetch_cars3d, fetch_smallnorb
 from ._flow import make_flow
+from ._nonlinear_ica import make_nonlinear_ica
 from ._pendulum import make_pendulum
 from ._shapes3d import make_shapes3d
+from ._superposition import make_superposition
 from ._synthetic import make_dependent_factors, make_logical_codes
 from ._xysquares import make_xysquares
 
@@ -22,6 +24,8 @@ __all__ = [
     "make_flow",
     "make_dependent_factors",
     "make_logical_codes",
+    "make_nonlinear_ica",
+    "make_superposition",
     "fetch_dsprites",
     "fetch_shapes3d",
     "fetch_mpi3d",
