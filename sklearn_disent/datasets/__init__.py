@@ -12,6 +12,7 @@ from ._pendulum import make_pendulum
 from ._shapes3d import make_shapes3d
 from ._superposition import make_superposition
 from ._synthetic import make_dependent_factors, make_logical_codes
+from ._transitions import make_transitions
 from ._xysquares import make_xysquares
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "make_logical_codes",
     "make_nonlinear_ica",
     "make_superposition",
+    "make_transitions",
     "fetch_dsprites",
     "fetch_shapes3d",
     "fetch_mpi3d",
