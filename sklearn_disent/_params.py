@@ -13,7 +13,7 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union
 
@@ -60,8 +60,23 @@ PositiveShare = Annotated[float, Interval(Real, 0, 1, closed="right")]
 Share = Annotated[float, Interval(Real, 0, 1, closed="both")]
 # Anything with rows that is not a scalar or a string.
 Array = Annotated[ArrayLike, "array-like"]
+# Widths of layers, the shape of an observation.
+Sizes = Annotated[Sequence[int], "array-like"]
 RandomStateLike = Annotated[int | RandomState | None, "random_state"]
 Verbose = Annotated[int, "verbose"]
+
+# -- parameters of models and networks -------------------------------------------------------
+
+Architecture = Literal[
+    "auto",
+    "burgess",
+    "chen_mlp",
+    "locatello",
+    "locatello_sbd",
+    "mlp",
+    "montero_large",
+    "montero_small",
+]
 
 # -- parameters of metrics -------------------------------------------------------------------
 

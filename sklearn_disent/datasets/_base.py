@@ -1,7 +1,5 @@
 """What every data set shares: the factor grid, the choice of rows, the Bunch."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import os
@@ -10,12 +8,17 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.random import sample_without_replacement
+
+# Classes to keep, by factor name.
+Selection = Mapping[str, int | ArrayLike]
+# (height, width), also as a list.
+ImageShape = Annotated[tuple[int, int], tuple, list]
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class FactorGrid:
         columns = tuple(np.asarray(classes).T)
         return np.ravel_multi_index(columns, self.sizes).astype(np.int64, copy=False)
 
-    def subgrid(self, factors: Mapping[str, int | ArrayLike] | None) -> NDArray[np.int64]:
+    def subgrid(self, factors: Selection | None) -> NDArray[np.int64]:
         """Sorted row-major indices of the part of the grid that `factors` selects.
 
         Parameters
@@ -68,7 +71,7 @@ class FactorGrid:
         self,
         n_samples: int | None = None,
         indices: ArrayLike | None = None,
-        factors: Mapping[str, int | ArrayLike] | None = None,
+        factors: Selection | None = None,
         *,
         shuffle: bool = True,
         random_state: Any = None,
@@ -123,18 +126,19 @@ def choose_rows(
     values: Mapping[str, NDArray[Any]],
     n_samples: int | None = None,
     *,
-    factors: Mapping[str, int | ArrayLike] | None = None,
+    factors: Selection | None = None,
     shuffle: bool = False,
     random_state: Any = None,
 ) -> NDArray[np.int64]:
-    """Rows of a set that is no full grid, by their classes; as `FactorGrid.select`."""
+    """Rows of a set that is not a full grid, by their classes; as `FactorGrid.select`."""
     sizes = [len(v) for v in values.values()]
     keep = np.ones(len(target), dtype=bool)
     for column, classes in zip(target.T, check_factor_selection(factors, list(values), sizes)):
         keep &= np.isin(column, classes)
     if not keep.any():
         raise ValueError(
-            f"factors={factors!r} selects no row: the data set does not hold this combination."
+            f"factors={factors!r} selects no row: the data set does not hold this combination. "
+            "Name fewer factors, or keep more classes of them."
         )
     pool = np.flatnonzero(keep)
     return _draw_from(pool, n_samples, factors is not None, shuffle, random_state)
@@ -151,7 +155,7 @@ def import_extra(module: str, package: str, why: str) -> ModuleType:
 
 
 def data_folder(data_home: str | PathLike[str] | None) -> Path:
-    """Folder of this package's files below scikit-learn's data folder; it need not exist yet."""
+    """Folder of this package's files below scikit-learn's data folder; it may not exist yet."""
     if data_home is None:
         data_home = os.environ.get("SCIKIT_LEARN_DATA", Path.home() / "scikit_learn_data")
     return Path(data_home).expanduser() / "sklearn_disent"
@@ -162,7 +166,8 @@ def check_indices(indices: ArrayLike, n_total: int) -> NDArray[np.int64]:
     array = np.asarray(indices)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(
-            f"indices must be a non-empty 1D list of row numbers, got shape {array.shape}."
+            f"indices must be a non-empty 1D list of row numbers, got shape {array.shape}. "
+            "Use None for all rows, np.ravel(indices) for an array of more dimensions."
         )
     if array.dtype.kind not in "iu":
         raise ValueError(
@@ -173,13 +178,13 @@ def check_indices(indices: ArrayLike, n_total: int) -> NDArray[np.int64]:
     if outside.any():
         raise ValueError(
             f"indices must lie in [0, {n_total - 1}], got {array[outside][0]} "
-            f"at place {int(np.argmax(outside))}."
+            f"at position {int(np.argmax(outside))}. The data set has {n_total} rows."
         )
     return array.astype(np.int64)
 
 
 def check_factor_selection(
-    factors: Mapping[str, int | ArrayLike] | None, names: Sequence[str], sizes: Sequence[int]
+    factors: Selection | None, names: Sequence[str], sizes: Sequence[int]
 ) -> list[NDArray[np.int64]]:
     """Sorted classes to keep for each factor, from a selection by factor name."""
     factors = {} if factors is None else factors
@@ -192,11 +197,14 @@ def check_factor_selection(
         if classes.ndim != 1 or classes.size == 0 or classes.dtype.kind not in "iu":
             raise ValueError(
                 f"factors[{name!r}] must be an integer class or a non-empty list of them, "
-                f"got {factors[name]!r}."
+                f"got {factors[name]!r}. Leave the factor out to keep all of its classes."
             )
         if classes.min() < 0 or classes.max() >= size:
             bad = classes[(classes < 0) | (classes >= size)][0]
-            raise ValueError(f"factors[{name!r}] must hold classes in [0, {size - 1}], got {bad}.")
+            raise ValueError(
+                f"factors[{name!r}] must hold classes in [0, {size - 1}], got {bad}. Classes are "
+                "counted from 0; factor_values tells what they stand for."
+            )
         unique = np.unique(classes).astype(np.int64)
         if len(unique) < len(classes):
             raise ValueError(

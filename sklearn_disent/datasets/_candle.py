@@ -1,20 +1,18 @@
 """CANDLE: its factors, and the loader of its files."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, validate_params
 
-from ._base import FactorGrid, choose_rows, import_extra, make_bunch
+from .._params import PositiveInt, RandomStateLike, validated
+from ._base import FactorGrid, ImageShape, Selection, choose_rows, import_extra, make_bunch
 
 VALUES = {
     "object": np.array(["cube", "sphere", "cylinder", "cone", "torus"]),
@@ -53,15 +51,16 @@ DESCR = """\
 CANDLE
 ------
 
-One object in a photographed scene, rendered; 12,546 of the 21,600 combinations of object 5,
-color 5, size 3, rotation 6, scene 16 and light 3. Which ones are left out follows from an observed
-context that moves scene, object, size and color, so these are dependent: Cramer's V of object and
-size .362, of size and scene .193, of color and scene .169, of object and scene .119.
+One object, rendered into a photographed scene: 12,546 of the 21,600 combinations of object 5,
+color 5, size 3, rotation 6, scene 16 and light 3. An observed context, which acts on scene, object,
+size and color, decides which combinations are left out. These factors are therefore dependent:
+Cramér's V is .362 for object and size, .193 for size and scene, .169 for color and scene, and .119
+for object and scene.
 
-boxes holds (top, left, bottom, right) of the object in pixels of the images returned.
+boxes holds (top, left, bottom, right) of the object, in pixels of the images returned.
 
-Source: A. G. Reddy, B. Godfrey L, V. N. Balasubramanian (2022), On Causally Disentangled
-Representations, CC BY 4.0.
+Source: A. G. Reddy, B. Godfrey L and V. N. Balasubramanian (2022). On Causally Disentangled
+Representations. AAAI. Licence: CC BY 4.0.
 """
 
 
@@ -133,7 +132,8 @@ def _find_pairs(path: Path) -> dict[int, Path]:
     """Path of each pair without its suffix, by id in ascending order."""
     if not path.is_dir():
         raise FileNotFoundError(
-            f"CANDLE is read from a folder of <id>.png and <id>.json files, and {path} is none."
+            f"path must be a folder of <id>.png and <id>.json files, got {path}, which is not a "
+            "folder. Unpack CANDLE and pass the folder that holds its files."
         )
     found: dict[str, set[Path]] = {}
     for suffix in (".png", ".json"):
@@ -150,11 +150,17 @@ def _find_pairs(path: Path) -> dict[int, Path]:
             f"{stem}{missing} is missing, but its other half is there. Copy it too, or remove both."
         )
     if not found[".png"]:
-        raise FileNotFoundError(f"{path} holds no <id>.png and <id>.json files.")
+        raise FileNotFoundError(
+            f"{path} holds no <id>.png and <id>.json files. Unpack CANDLE and pass the folder that "
+            "holds its files."
+        )
     pairs: dict[int, Path] = {}
     for stem in sorted(found[".png"], key=lambda s: int(s.name)):
         if int(stem.name) in pairs:
-            raise ValueError(f"Image {int(stem.name)} is in {path} twice: {stem}.png is one.")
+            raise ValueError(
+                f"Image {int(stem.name)} is in {path} twice: as {pairs[int(stem.name)]}.png and as "
+                f"{stem}.png. Remove one of the two, and its .json file."
+            )
         pairs[int(stem.name)] = stem
     return pairs
 
@@ -173,7 +179,8 @@ def _class_of(name: str, value: Any, file: Path) -> int:
             matches = np.zeros(len(allowed), dtype=bool)
     if not matches.any():
         raise ValueError(
-            f"{file} has {name} {value!r}, which is none of {', '.join(map(str, allowed))}."
+            f"{file} has {name} {value!r}, which is not one of {', '.join(map(str, allowed))}. "
+            "Copy it again, or remove it and its .png file."
         )
     return int(np.argmax(matches))
 
@@ -194,7 +201,8 @@ def _read_labels(file: Path) -> tuple[list[int], NDArray[np.float64]]:
         bounds = np.asarray(thing["bounds"], dtype=np.float64).reshape(4)
     except (ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise ValueError(
-            f"{file} is no CANDLE label file ({type(error).__name__}: {error}). Copy it again."
+            f"{file} is not a label file of CANDLE ({type(error).__name__}: {error}). Copy it "
+            "again."
         ) from error
     return [_class_of(name, raw[name], file) for name in VALUES], bounds
 
@@ -202,7 +210,7 @@ def _read_labels(file: Path) -> tuple[list[int], NDArray[np.float64]]:
 def _read_image(
     file: Path, image_shape: tuple[int, int] | None
 ) -> tuple[NDArray[np.uint8], tuple[int, int]]:
-    """Pixels, resized if asked for, and the (height, width) in the file."""
+    """Pixels, resized if asked for, and (height, width) as in the file."""
     image_module = import_extra("PIL.Image", "pillow", "to read images")
     try:
         with image_module.open(file) as opened:
@@ -227,56 +235,66 @@ def _box(
     return np.concatenate([np.floor(edges[:2]), np.ceil(edges[2:])]).astype(np.int64)
 
 
-@validate_params(
-    {
-        "path": [str, PathLike],
-        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "factors": [dict, None],
-        "image_shape": [tuple, list, None],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+def _read_images(
+    files: Sequence[Path],
+    bounds: Sequence[NDArray[np.float64]],
+    image_shape: tuple[int, int] | None,
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Images of one shape, and their boxes (n, 1, 4)."""
+    first, _ = _read_image(files[0], image_shape)
+    images = np.empty((len(files), *first.shape), dtype=np.uint8)
+    boxes = np.empty((len(files), 1, 4), dtype=np.int64)
+    for place, file in enumerate(files):
+        image, full = _read_image(file, image_shape)
+        if image.shape != first.shape:
+            raise ValueError(
+                f"{file} has shape {image.shape}, but the images before it have {first.shape}. "
+                "Pass image_shape to scale them to one size."
+            )
+        images[place] = image
+        boxes[place, 0] = _box(bounds[place], full, image.shape[:2])
+    return images, boxes
+
+
+@validated
 def load_candle(
     path: str | PathLike[str],
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    factors: Mapping[str, int | ArrayLike] | None = None,
-    image_shape: tuple[int, int] | None = None,
+    factors: Selection | None = None,
+    image_shape: ImageShape | None = None,
     shuffle: bool = False,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Load CANDLE from a folder of its image and label files.
 
     CANDLE [1]_ shows one object in a photographed scene; a context makes its factors dependent.
-    It has no stable address to fetch it from: get it from its authors and unpack it.
+    It has no stable address from which it could be fetched: get it from its authors and unpack it.
 
     Parameters
     ----------
     path : str or path-like
         Folder of ``<id>.png`` and ``<id>.json`` files; each pair may also be in a folder of its
-        own, named by its id.
+        own, which is named by its id.
 
     n_samples : int or None, default=None
         Number of images, drawn without replacement from those that `factors` selects; None takes
         them all.
 
     factors : dict of str to int or array-like of int, or None, default=None
-        Classes to keep, by factor name, such as ``{"scene": [0, 1]}``. Only the images selected
-        are read.
+        Classes to keep, by factor name, such as ``{"scene": [0, 1]}``. Factors that are not named
+        keep all of their classes. Only the selected images are read.
 
     image_shape : (height, width) or None, default=None
-        Size to which images, and boxes with them, are scaled; None keeps 240 x 320.
+        Size to which the images are scaled, and the boxes with them; None keeps 240 x 320.
 
     shuffle : bool, default=False
         Whether the images come in random order or by ascending id. Shuffle, or use a shuffling
         splitter, for cross-validation.
 
     random_state : int, RandomState instance or None, default=None
-        Determines the draw and the order.
+        Determines the draw and the order. Pass an int for the same images at every call.
 
     return_X_y : bool, default=False
         If True, return ``(images, target)`` instead of a Bunch.
@@ -289,7 +307,7 @@ def load_candle(
         images : ndarray of shape (n_samples, height, width, 3), uint8
 
         data : ndarray of shape (n_samples, height * width * 3)
-            The images, flattened; a view, no copy.
+            The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 6), int64
             Classes of object, color, size, rotation, scene and light.
         boxes : ndarray of shape (n_samples, 1, 4), int64
@@ -297,7 +315,7 @@ def load_candle(
             the part ``image[top:bottom, left:right]``.
 
         ids : ndarray of shape (n_samples,), int64
-
+            Numbers of the images.
         factor_names, factor_sizes, factor_values
             Names, numbers of classes, and values of the classes.
 
@@ -313,8 +331,8 @@ def load_candle(
 
     Notes
     -----
-    Needs pillow (``pip install sklearn-disent[data]``). Of an image with several objects the first
-    is taken. Transparency is dropped.
+    Needs pillow (``pip install sklearn-disent[data]``). Of several objects in an image, the first
+    one in its label file counts. Transparency is dropped.
 
     References
     ----------
@@ -332,7 +350,10 @@ def load_candle(
     if shape is not None and (
         len(shape) != 2 or not all(isinstance(s, Integral) and s > 0 for s in shape)
     ):
-        raise ValueError(f"image_shape must be two positive integers or None, got {image_shape}.")
+        raise ValueError(
+            f"image_shape must be (height, width), two positive integers, got {image_shape}. Use "
+            "None to keep the size of the files."
+        )
     pairs = _find_pairs(Path(path))
     labels = [_read_labels(stem.with_suffix(".json")) for stem in pairs.values()]
     target = np.array([classes for classes, _ in labels], dtype=np.int64)
@@ -340,19 +361,8 @@ def load_candle(
         target, VALUES, n_samples, factors=factors, shuffle=shuffle, random_state=random_state
     )
     stems = list(pairs.values())
-    images, boxes = None, np.empty((len(chosen), 1, 4), dtype=np.int64)
-    for place, row in enumerate(chosen):
-        file = stems[row].with_suffix(".png")
-        image, full = _read_image(file, shape)
-        if images is None:
-            images = np.empty((len(chosen), *image.shape), dtype=np.uint8)
-        if image.shape != images.shape[1:]:
-            raise ValueError(
-                f"{file} has shape {image.shape}, but the images before it {images.shape[1:]}. "
-                "Pass image_shape to scale them to one size."
-            )
-        images[place] = image
-        boxes[place, 0] = _box(labels[row][1], full, image.shape[:2])
+    files = [stems[row].with_suffix(".png") for row in chosen]
+    images, boxes = _read_images(files, [labels[row][1] for row in chosen], shape)
     ids = np.array(list(pairs), dtype=np.int64)[chosen]
     if return_X_y:
         return images, target[chosen]

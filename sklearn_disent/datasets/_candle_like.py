@@ -1,18 +1,16 @@
 """A drawn stand-in for CANDLE: one object in a scene, with confounded factors and boxes."""
 
-from __future__ import annotations
-
 from functools import lru_cache
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
 
+from .._params import PositiveInt, RandomStateLike, Share, validated
 from . import _raycast as rc
-from ._base import make_bunch
+from ._base import ImageShape, make_bunch
 from ._scenes import SCENES, draw_scene
 
 VALUES = {
@@ -53,8 +51,8 @@ DESCR = """\
 A stand-in for CANDLE, drawn
 ----------------------------
 
-One object on the ground of a scene, RGB. Factors: object 5 (cube, sphere, cylinder, cone, torus),
-color 5, size 3, rotation 6 (degrees about the vertical), scene 8, light 3 (where an extra lamp
+One object on the ground of a scene, RGB. The factors are object 5 (cube, sphere, cylinder, cone,
+torus), color 5, size 3, rotation 6 (degrees about the vertical), scene 8 and light 3 (where a lamp
 stands). The two-level causal graph is that of CANDLE (Reddy, Godfrey and Balasubramanian, 2022):
 
     C -> object, color, size, scene      a context: home, nature, town or night
@@ -62,8 +60,8 @@ stands). The two-level causal graph is that of CANDLE (Reddy, Godfrey and Balasu
     rotation                             free
 
 confounding={confounding} is the strength of the arrows out of C and U: 0 makes all factors
-independent and uniform. The pictures are drawn by ray casting and have nothing of CANDLE but its
-factors; there are 8 scenes instead of 16. Use load_candle for the real images.
+independent and uniform. The pictures are drawn by ray casting and share only the factors with
+CANDLE; there are 8 scenes instead of 16. Use load_candle for the real images.
 """
 
 
@@ -109,10 +107,10 @@ def _solid(kind: int, half: float, angle: float) -> rc.Solid:
 def _geometry(
     kind: int, size: int, rotation: int, light: int, image_shape: tuple[int, int]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], tuple[int, int, int, int]]:
-    """What the object does to the picture, at any colour and scene.
+    """What the object does to the picture, whatever its colour and scene.
 
-    Returns the share of light the background keeps (height, width), the brightness of the object
-    times its coverage (height, width), and its box.
+    Returns the share of light that the background keeps (height, width), the brightness of the
+    object times its coverage (height, width), and its box.
     """
     half, angle = UNIT * VALUES["size"][size], np.radians(VALUES["rotation"][rotation])
     solid = _solid(kind, half, angle)
@@ -159,7 +157,7 @@ def _render(
     backgrounds = _backgrounds(image_shape)
     exposure = np.array([SCENES[name].exposure for name in VALUES["scene"]])
     paints = (COLORS[None] * exposure[:, None, None]).astype(np.float32)
-    geometry_of = np.ravel_multi_index(target[:, [0, 2, 3, 5]].T, (5, 3, 6, 3))
+    geometry_of = np.ravel_multi_index(tuple(target[:, [0, 2, 3, 5]].T), (5, 3, 6, 3))
     order = np.argsort(geometry_of, kind="stable")
     starts = np.flatnonzero(np.diff(geometry_of[order], prepend=-1))
     for rows in np.split(order, starts[1:]):
@@ -174,29 +172,20 @@ def _render(
     return images, boxes
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "confounding": [Interval(Real, 0, 1, closed="both")],
-        "image_shape": [tuple, list],
-        "random_state": ["random_state"],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def make_candle_like(
-    n_samples: int = 1000,
+    n_samples: PositiveInt = 1000,
     *,
-    confounding: float = 1.0,
-    image_shape: tuple[int, int] = (64, 64),
-    random_state: int | np.random.RandomState | None = None,
+    confounding: Share = 1.0,
+    image_shape: ImageShape = (64, 64),
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Draw one object in a scene, with confounded factors and bounding boxes.
 
-    The factors follow the two-level causal graph of CANDLE [1]_: a context C moves object, color,
-    size and scene; an unobserved U moves light and scene; rotation is free. No factor causes
-    another, yet they are dependent.
+    The factors follow the two-level causal graph of CANDLE [1]_: a context C acts on object,
+    color, size and scene; an unobserved U acts on light and scene; rotation is free. No factor
+    causes another, yet they are dependent.
 
     Parameters
     ----------
@@ -205,7 +194,7 @@ def make_candle_like(
 
     confounding : float in [0, 1], default=1.0
         Strength of C and U. At 1, object and size, and object and scene, have Cramér's V of about
-        .5; at 0 all factors are independent and uniform. (V of a small sample is biased upwards:
+        .5; at 0 all factors are independent and uniform. (In small samples V is biased upwards:
         by about .08 for object and scene at 1000 rows.)
 
     image_shape : (height, width), default=(64, 64)
@@ -225,7 +214,7 @@ def make_candle_like(
         images : ndarray of shape (n_samples, height, width, 3), uint8 in 0..255
 
         data : ndarray of shape (n_samples, height * width * 3)
-            The images, flattened; a view, no copy.
+            The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 6), int64
             Classes of object, color, size, rotation, scene and light.
         boxes : ndarray of shape (n_samples, 1, 4), int64
@@ -248,8 +237,8 @@ def make_candle_like(
 
     Notes
     -----
-    The pictures share no more than the factors with CANDLE, which is rendered from photographs of
-    real places; 8 scenes stand for its 16. Half of every object is painted darker, so that the
+    The pictures share only the factors with CANDLE, which is rendered from photographs of real
+    places; 8 scenes stand for its 16. Half of every object is painted darker, so that the
     rotation about the vertical shows on round objects too. In CANDLE, U leaves no trace in the
     labels; here it makes light and scene dependent.
 
@@ -270,7 +259,8 @@ def make_candle_like(
     shape = tuple(image_shape)
     if len(shape) != 2 or not all(isinstance(s, Integral) and s >= 16 for s in shape):
         raise ValueError(
-            f"image_shape must be (height, width), two integers of at least 16, got {image_shape}."
+            f"image_shape must be (height, width), two integers of at least 16, got {image_shape}. "
+            "Scale larger images down if you need smaller ones."
         )
     rng = check_random_state(random_state)
     target, confounders = _draw_classes(n_samples, confounding, rng)

@@ -1,19 +1,16 @@
 """Real handwritten digits, moved in known ways."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from functools import lru_cache
-from numbers import Integral
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.ndimage import zoom
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, Options, validate_params
 
-from ._base import FactorGrid, make_bunch
+from .._params import Array, PositiveInt, RandomStateLike, validated
+from ._base import FactorGrid, Selection, make_bunch
 
 N_INSTANCES = 20
 GRID = FactorGrid(
@@ -37,8 +34,8 @@ DESCR = """\
 Digits, moved
 -------------
 
-Handwritten digits of scikit-learn's load_digits, 20 of each class, each under controlled rotation,
-scale and shift: grey images on the full grid of six factors (576,000 images).
+Handwritten digits of scikit-learn's load_digits, 20 of each class, rotated, scaled and shifted:
+grey images on the full grid of six factors (576,000 images).
 
     digit     10   the class, 0 to 9
     instance  20   which handwriting of that class: the first 20 in load_digits
@@ -47,10 +44,10 @@ scale and shift: grey images on the full grid of six factors (576,000 images).
     posX       8   linspace(-1, 1, 8), from left to right
     posY       8   linspace(-1, 1, 8), from top to bottom
 
-Index i is row-major: posY varies fastest. Real images with known factors: digit and instance come
-from people's hands, the others from the computer. Instance means something else for every digit.
+The order is row-major: posY varies fastest. Digit and instance come from people's handwriting, the
+other factors from the computer. Instance means something else for every digit.
 
-Source of the digits: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits,
+Source of the digits: E. Alpaydin and C. Kaynak (1998). Optical Recognition of Handwritten Digits.
 UCI Machine Learning Repository.
 """
 
@@ -99,26 +96,15 @@ def _place(target: NDArray[np.int64], image_size: int) -> NDArray[np.uint8]:
     return (255 * (upper * (1 - down) + lower * down) + 0.5).astype(np.uint8)
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "indices": ["array-like", None],
-        "factors": [dict, None],
-        "image_size": [Options(Integral, {32, 64})],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def make_transformed_digits(
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
-    image_size: int = 32,
+    indices: Array | None = None,
+    factors: Selection | None = None,
+    image_size: Literal[32, 64] = 32,
     shuffle: bool = True,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Rotate, scale and shift real handwritten digits, with every factor known.
@@ -137,7 +123,8 @@ def make_transformed_digits(
         `factors`.
 
     factors : dict of str to int or array-like of int, or None, default=None
-        Classes to keep, by factor name: ``{"instance": 0}`` has one handwriting of each digit.
+        Classes to keep, by factor name, such as ``{"instance": 0}``, which has one handwriting of
+        each digit. Factors that are not named keep all of their classes.
 
     image_size : {32, 64}, default=32
         Side of the images.
@@ -160,7 +147,7 @@ def make_transformed_digits(
         images : ndarray of shape (n_samples, image_size, image_size), uint8 in 0..255
 
         data : ndarray of shape (n_samples, image_size ** 2)
-            The images, flattened; a view, no copy.
+            The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 6), int64
             Classes of digit, instance, rotation, scale, posX and posY.
 
@@ -169,7 +156,7 @@ def make_transformed_digits(
         factor_sizes : tuple of int
             Number of classes of each factor in the whole set, ``(10, 20, 9, 5, 8, 8)``.
         factor_values : dict of str to ndarray
-            The value each class stands for.
+            The value that each class stands for.
         indices : ndarray of shape (n_samples,), int64
             Row-major index of each image in the whole set.
         source : ndarray of shape (n_samples,), int64

@@ -1,19 +1,16 @@
 """dSprites, drawn again pixel by pixel from its geometry."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache, partial
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_params
 
+from .._params import Array, PositiveInt, RandomStateLike, validated
 from . import _sprite_variants as variants
-from ._base import FactorGrid, make_bunch
+from ._base import FactorGrid, Selection, make_bunch
 from ._noise import noise_key
 
 GRID = FactorGrid(
@@ -39,11 +36,11 @@ One white shape on black, 64 x 64 pixels, on the full grid of five factors (737,
 
     shape        3   square, ellipse, heart
     scale        6   linspace(0.5, 1, 6)
-    orientation 40   linspace(0, 2 pi, 40); both ends are in it, so 0 and 39 draw the same picture
+    orientation 40   linspace(0, 2 pi, 40) with both ends, so 0 and 39 draw the same picture
     posX        32   linspace(0, 1, 32), 0 is left
     posY        32   linspace(0, 1, 32), 0 is top
 
-Index i is row-major: posY varies fastest. The sixth factor of the original files, color, has one
+The order is row-major: posY varies fastest. The sixth factor of the original files, color, has one
 value and is left out.
 
 How exact it is: the geometry was recovered from the public animation of the data set and checked
@@ -55,8 +52,8 @@ distinct, mostly because orientations 0 and 39 coincide.
 At image_size=32, images are float32 means of 2 x 2 pixels, in {0, 0.25, 0.5, 0.75, 1}; as uint8
 they are in {0, 64, 128, 191, 255}.
 
-Source of the original: L. Matthey, I. Higgins, D. Hassabis, A. Lerchner (2017), dSprites:
-Disentanglement testing Sprites dataset, Apache-2.0 licence.
+Source of the original: L. Matthey, I. Higgins, D. Hassabis and A. Lerchner (2017). dSprites:
+Disentanglement testing Sprites dataset. Licence: Apache-2.0.
 """
 
 
@@ -171,38 +168,24 @@ def _render(
     return images
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "indices": ["array-like", None],
-        "factors": [dict, None],
-        "image_size": [Options(Integral, {32, 64})],
-        "dtype": [StrOptions({"uint8", "float32"}), None],
-        "color": [StrOptions({"random"}), None],
-        "background": [StrOptions({"noise", "texture"}), None],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def make_dsprites(
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
-    image_size: int = 64,
+    indices: Array | None = None,
+    factors: Selection | None = None,
+    image_size: Literal[32, 64] = 64,
     dtype: Literal["uint8", "float32"] | None = None,
     color: variants.Color | None = None,
     background: variants.Background | None = None,
     shuffle: bool = True,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
 ) -> Bunch | tuple[NDArray[Any], NDArray[np.int64]]:
-    """Render dSprites, or the part of it that is asked for, without a download.
+    """Draw dSprites, or a part of it, without a download.
 
     One white square, ellipse or heart on black, at every combination of 6 scales,
-    40 orientations and 32 x 32 positions: 737,280 images. Only the images asked for are drawn.
+    40 orientations and 32 x 32 positions: 737,280 images. Only the selected images are drawn.
 
     Parameters
     ----------
@@ -230,14 +213,15 @@ def make_dsprites(
 
     color : {"random"} or None, default=None
         "random" gives each sprite a color of its own, each channel uniform on [0.5, 1]: the color
-        dSprites of [2]_. The images are then RGB. The color is not a factor.
+        dSprites of [2]_. The images are then RGB. The color is not a factor: it depends on
+        `random_state` and on the index of the image, and not on what is drawn with it.
 
     background : {"noise", "texture"} or None, default=None
         What takes the place of black; the images are then RGB. "noise" is uniform in every channel
         of every pixel: the noisy dSprites of [2]_. "texture" is a random part of a picture,
         averaged with a random tint, and the sprite is drawn by inverting it, unless it has a
         `color`: as the Scream dSprites of [2]_, but with a picture that is painted by a formula
-        instead of Munch's.
+        instead of Munch's. It depends on `random_state` and on the index of the image.
 
     shuffle : bool, default=True
         Whether the images come in random order. An integer `cv` in scikit-learn means KFold
@@ -246,9 +230,7 @@ def make_dsprites(
         their order.
 
     random_state : int, RandomState instance or None, default=None
-        Determines the draw and the order, and color and background of each image: with the same
-        int an image has the same ones, whatever is drawn with it. Pass an int for the same images
-        at every call.
+        Determines the draw and the order. Pass an int for the same images at every call.
 
     return_X_y : bool, default=False
         If True, return ``(images, target)`` instead of a Bunch.
@@ -262,7 +244,7 @@ def make_dsprites(
             With `color` or `background`, of shape (n_samples, image_size, image_size, 3).
 
         data : ndarray of shape (n_samples, n_features)
-            The images, flattened; a view, no copy.
+            The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 5), int64
             Classes of shape, scale, orientation, posX and posY.
 
@@ -271,7 +253,7 @@ def make_dsprites(
         factor_sizes : tuple of int
             Number of classes of each factor in the whole set, ``(3, 6, 40, 32, 32)``.
         factor_values : dict of str to ndarray
-            The value each class stands for: the shape's name, the scale, the angle in radians,
+            The value that each class stands for: the shape's name, the scale, the angle in radians,
             the position in [0, 1].
         indices : ndarray of shape (n_samples,), int64
             Row-major index of each image in the whole set.

@@ -1,99 +1,25 @@
 """Data sets on a full grid, from their real files: dSprites, 3D Shapes, MPI3D."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._params import (
+    Array,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    RandomStateLike,
+    validated,
+)
 from . import _dsprites, _shapes3d
-from ._base import FactorGrid, data_folder, make_bunch
+from ._base import FactorGrid, Selection, data_folder, make_bunch
 from ._download import RemoteFile, fetch_file
 from ._files import open_h5, open_npz_array, read_npz_array, take_rows, unpack_h5
-
-FETCH_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_samples": [Interval(Integral, 1, None, closed="left"), None],
-    "indices": ["array-like", None],
-    "factors": [dict, None],
-    "data_home": [str, PathLike, None],
-    "download_if_missing": ["boolean"],
-    "shuffle": ["boolean"],
-    "random_state": ["random_state"],
-    "return_X_y": ["boolean"],
-    "n_retries": [Interval(Integral, 0, None, closed="left")],
-    "delay": [Interval(Real, 0, None, closed="left")],
-    "progress": ["boolean"],
-}
-
-_PARAMETERS = """n_samples : int or None, default=None
-        Number of images, drawn without replacement from the whole set or from the part that
-        `factors` selects. None takes them all.
-
-    indices : array-like of int of shape (n_samples,) or None, default=None
-        Row-major indices of the images, in this order, repeats allowed. Excludes `n_samples` and
-        `factors`.
-
-    factors : dict of str to int or array-like of int, or None, default=None
-        Classes to keep, by factor name. Factors that are not named keep all of their classes."""
-
-_FETCHING = """data_home : str, path-like or None, default=None
-        Folder below which files are kept, in ``sklearn_disent/``; None is scikit-learn's data
-        folder, see :func:`sklearn.datasets.get_data_home`.
-
-    download_if_missing : bool, default=True
-        Whether files that are not there are downloaded. If False, that they are missing is an
-        OSError, which says where to place them by hand.
-
-    shuffle : bool, default=False
-        Whether the images come in random or in row-major order. Shuffle, or use a shuffling
-        splitter, for cross-validation. `indices` always keep their order.
-
-    random_state : int, RandomState instance or None, default=None
-        Determines the draw and the order. Pass an int for the same images at every call.
-
-    return_X_y : bool, default=False
-        If True, return ``(images, target)`` instead of a Bunch.
-
-    n_retries : int, default=3
-        How often a failed download is tried again. What has arrived is resumed.
-
-    delay : float, default=1.0
-        Seconds before the first retry, doubled before each further one.
-
-    progress : bool, default=True
-        Whether downloads show a progress bar, if tqdm is installed."""
-
-_FIELDS = """data : ndarray
-            The images, flattened; a view, no copy.
-        target : ndarray of shape (n_samples, n_factors), int64
-            Classes of the factors.
-        factor_names, factor_sizes, factor_values
-            Names, numbers of classes, and values of the classes.
-        indices : ndarray of shape (n_samples,), int64
-            Row-major index of each image in the whole set.
-
-        DESCR : str
-
-    (images, target) : tuple of ndarray
-        If `return_X_y` is True."""
-
-
-def documented(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Fill in the parts of a docstring that all fetchers share."""
-    if function.__doc__:
-        function.__doc__ = (
-            function.__doc__.replace("<parameters>", _PARAMETERS)
-            .replace("<fetching>", _FETCHING)
-            .replace("<fields>", _FIELDS)
-        )
-    return function
 
 
 def finish(
@@ -103,7 +29,7 @@ def finish(
     descr: str,
     return_X_y: bool,
 ) -> Bunch | tuple[NDArray[Any], NDArray[np.int64]]:
-    """The return value of a fetcher whose images are on a grid."""
+    """What a fetcher of images on a grid returns."""
     target = grid.to_classes(chosen)
     if return_X_y:
         return images, target
@@ -111,7 +37,7 @@ def finish(
 
 
 def is_whole(chosen: NDArray[np.int64], n_total: int) -> bool:
-    """Whether all rows are wanted, in their order, so that nothing need be read."""
+    """Whether all rows are wanted, in their order, so that nothing has to be read."""
     return len(chosen) == n_total and bool((np.diff(chosen) == 1).all())
 
 
@@ -120,8 +46,8 @@ def check_grid(path: Path, name: str, classes: NDArray[Any], grid: FactorGrid) -
     expected = grid.to_classes(np.arange(len(grid)))
     if classes.shape != expected.shape or (classes != expected).any():
         raise ValueError(
-            f"{path} is not the file this loader knows: {name!r} must be the full grid of "
-            f"{', '.join(grid.names)} in row-major order. Fetch it again."
+            f"{path} is not the file that this loader expects: {name!r} must be the full grid of "
+            f"{', '.join(grid.names)} in row-major order. Delete it and fetch it again."
         )
 
 
@@ -131,8 +57,8 @@ def check_images(path: Path, images: Any, shape: tuple[int, ...]) -> None:
         # What was unpacked beside the download may be at fault.
         path = getattr(images, "filename", None) or path
         raise ValueError(
-            f"{path} is not the file this loader knows: images must be uint8 of shape {shape}, "
-            f"got {images.dtype} of shape {images.shape}. Delete it and fetch again."
+            f"{path} is not the file that this loader expects: images must be uint8 of shape "
+            f"{shape}, got {images.dtype} of shape {images.shape}. Delete it and fetch it again."
         )
 
 
@@ -151,37 +77,70 @@ One white shape on black, 64 x 64 pixels, uint8 in {0, 1}, on the full grid of s
 ellipse, heart), scale 6, orientation 40, posX 32 and posY 32: 737,280 images. The sixth factor of
 the file, color, has one value and is left out. Orientations 0 and 39 draw the same picture.
 
-Source: L. Matthey, I. Higgins, D. Hassabis, A. Lerchner (2017), dSprites: Disentanglement testing
-Sprites dataset, Apache-2.0 licence.
+Source: L. Matthey, I. Higgins, D. Hassabis and A. Lerchner (2017). dSprites: Disentanglement
+testing Sprites dataset. Licence: Apache-2.0.
 """
 
 
-@validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
-@documented
+@validated
 def fetch_dsprites(
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
+    indices: Array | None = None,
+    factors: Selection | None = None,
     data_home: str | PathLike[str] | None = None,
     download_if_missing: bool = True,
     shuffle: bool = False,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
-    n_retries: int = 3,
-    delay: float = 1.0,
+    n_retries: NonNegativeInt = 3,
+    delay: NonNegativeFloat = 1.0,
     progress: bool = True,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Load dSprites from its file, downloaded if need be (26 MB).
+    """Load dSprites from its file, which is downloaded if it is missing (26 MB).
 
-    :func:`make_dsprites` draws the same images without a download, but for a handful of single
+    :func:`make_dsprites` draws the same images without a download, except for a handful of single
     pixels in the whole set.
 
     Parameters
     ----------
-    <parameters>
+    n_samples : int or None, default=None
+        Number of images, drawn without replacement from the whole set or from the part that
+        `factors` selects. None takes them all.
 
-    <fetching>
+    indices : array-like of int of shape (n_samples,) or None, default=None
+        Row-major indices of the images, in this order, repeats allowed. Excludes `n_samples` and
+        `factors`.
+
+    factors : dict of str to int or array-like of int, or None, default=None
+        Classes to keep, by factor name. Factors that are not named keep all of their classes.
+
+    data_home : str, path-like or None, default=None
+        Folder below which files are kept, in ``sklearn_disent/``; None is scikit-learn's data
+        folder, see :func:`sklearn.datasets.get_data_home`.
+
+    download_if_missing : bool, default=True
+        Whether a missing file is downloaded. If False, it raises an OSError that says where to
+        place the file by hand.
+
+    shuffle : bool, default=False
+        Whether the images come in random or in row-major order. Shuffle, or use a shuffling
+        splitter, for cross-validation. `indices` always keep their order.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw and the order. Pass an int for the same images at every call.
+
+    return_X_y : bool, default=False
+        If True, return ``(images, target)`` instead of a Bunch.
+
+    n_retries : int, default=3
+        How often a failed download is tried again. It resumes where it broke off.
+
+    delay : float, default=1.0
+        Seconds before the first retry, doubled before each further one.
+
+    progress : bool, default=True
+        Whether downloads show a progress bar.
 
     Returns
     -------
@@ -190,9 +149,21 @@ def fetch_dsprites(
 
         images : ndarray of shape (n_samples, 64, 64), uint8 in {0, 1}
             The whole set in its order is a read-only memory map, of which nothing is read yet;
-            otherwise the images asked for, in memory.
+            a selection is in memory.
 
-        <fields>
+        data : ndarray
+            The images, flattened; a view, not a copy.
+        target : ndarray of shape (n_samples, n_factors), int64
+            Classes of the factors.
+        factor_names, factor_sizes, factor_values
+            Names, numbers of classes, and values of the classes.
+        indices : ndarray of shape (n_samples,), int64
+            Row-major index of each image in the whole set.
+
+        DESCR : str
+
+    (images, target) : tuple of ndarray
+        If `return_X_y` is True.
 
     See Also
     --------
@@ -200,8 +171,8 @@ def fetch_dsprites(
 
     Notes
     -----
-    The file is compressed; at the first call its images are unpacked beside it, to 3.02 GB. The
-    pickled metadata in it are never read.
+    The file is compressed; the first call unpacks its images beside it, to 3.02 GB. The pickled
+    metadata in it are never read.
 
     References
     ----------
@@ -247,33 +218,66 @@ One solid in a room, RGB, 64 x 64 pixels, uint8, on the full grid of floor_hue 1
 object_hue 10, scale 8, shape 4 (cube, cylinder, sphere, capsule) and orientation 15: 480,000
 images.
 
-Source: C. Burgess, H. Kim (2018), 3D Shapes Dataset, Apache-2.0 licence.
+Source: C. Burgess and H. Kim (2018). 3D Shapes Dataset. Licence: Apache-2.0.
 """
 
 
-@validate_params(FETCH_CONSTRAINTS, prefer_skip_nested_validation=True)
-@documented
+@validated
 def fetch_shapes3d(
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
+    indices: Array | None = None,
+    factors: Selection | None = None,
     data_home: str | PathLike[str] | None = None,
     download_if_missing: bool = True,
     shuffle: bool = False,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
-    n_retries: int = 3,
-    delay: float = 1.0,
+    n_retries: NonNegativeInt = 3,
+    delay: NonNegativeFloat = 1.0,
     progress: bool = True,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Load 3D Shapes from its file, downloaded if need be (268 MB).
+    """Load 3D Shapes from its file, which is downloaded if it is missing (268 MB).
 
     Parameters
     ----------
-    <parameters>
+    n_samples : int or None, default=None
+        Number of images, drawn without replacement from the whole set or from the part that
+        `factors` selects. None takes them all.
 
-    <fetching>
+    indices : array-like of int of shape (n_samples,) or None, default=None
+        Row-major indices of the images, in this order, repeats allowed. Excludes `n_samples` and
+        `factors`.
+
+    factors : dict of str to int or array-like of int, or None, default=None
+        Classes to keep, by factor name. Factors that are not named keep all of their classes.
+
+    data_home : str, path-like or None, default=None
+        Folder below which files are kept, in ``sklearn_disent/``; None is scikit-learn's data
+        folder, see :func:`sklearn.datasets.get_data_home`.
+
+    download_if_missing : bool, default=True
+        Whether a missing file is downloaded. If False, it raises an OSError that says where to
+        place the file by hand.
+
+    shuffle : bool, default=False
+        Whether the images come in random or in row-major order. Shuffle, or use a shuffling
+        splitter, for cross-validation. `indices` always keep their order.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw and the order. Pass an int for the same images at every call.
+
+    return_X_y : bool, default=False
+        If True, return ``(images, target)`` instead of a Bunch.
+
+    n_retries : int, default=3
+        How often a failed download is tried again. It resumes where it broke off.
+
+    delay : float, default=1.0
+        Seconds before the first retry, doubled before each further one.
+
+    progress : bool, default=True
+        Whether downloads show a progress bar.
 
     Returns
     -------
@@ -281,10 +285,21 @@ def fetch_shapes3d(
         With the attributes
 
         images : ndarray of shape (n_samples, 64, 64, 3), uint8
-            The whole set in its order is a read-only memory map; otherwise the images asked for,
-            in memory.
+            The whole set in its order is a read-only memory map; a selection is in memory.
 
-        <fields>
+        data : ndarray
+            The images, flattened; a view, not a copy.
+        target : ndarray of shape (n_samples, n_factors), int64
+            Classes of the factors.
+        factor_names, factor_sizes, factor_values
+            Names, numbers of classes, and values of the classes.
+        indices : ndarray of shape (n_samples,), int64
+            Row-major index of each image in the whole set.
+
+        DESCR : str
+
+    (images, target) : tuple of ndarray
+        If `return_X_y` is True.
 
     See Also
     --------
@@ -371,41 +386,71 @@ object_shape, object_size 2, camera_height 3, background_color 3, horizontal_axi
 vertical_axis 40: {n_images:,} images. Versions: toy (simple rendering), realistic (rendering), real
 (photographs).
 
-Source: M. W. Gondal, M. Wuthrich, D. Miladinovic and others (2019), On the Transfer of Inductive
-Bias from Simulation to the Real World: a New Disentanglement Dataset, NeurIPS, CC BY 4.0.
+Source: M. W. Gondal et al. (2019). On the Transfer of Inductive Bias from Simulation to the Real
+World: a New Disentanglement Dataset. NeurIPS. Licence: CC BY 4.0.
 """
 
 
-@validate_params(
-    {**FETCH_CONSTRAINTS, "version": [StrOptions(set(MPI3D_FILES))]},
-    prefer_skip_nested_validation=True,
-)
-@documented
+@validated
 def fetch_mpi3d(
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    version: str = "toy",
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
+    version: Literal["toy", "realistic", "real"] = "toy",
+    indices: Array | None = None,
+    factors: Selection | None = None,
     data_home: str | PathLike[str] | None = None,
     download_if_missing: bool = True,
     shuffle: bool = False,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
-    n_retries: int = 3,
-    delay: float = 1.0,
+    n_retries: NonNegativeInt = 3,
+    delay: NonNegativeFloat = 1.0,
     progress: bool = True,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Load MPI3D from one of its files, downloaded if need be (up to 12 GB each).
+    """Load MPI3D from one of its files, which is downloaded if it is missing (up to 12 GB).
 
     Parameters
     ----------
-    <parameters>
+    n_samples : int or None, default=None
+        Number of images, drawn without replacement from the whole set or from the part that
+        `factors` selects. None takes them all.
 
     version : {"toy", "realistic", "real"}, default="toy"
         Simple rendering, realistic rendering, or photographs.
 
-    <fetching>
+    indices : array-like of int of shape (n_samples,) or None, default=None
+        Row-major indices of the images, in this order, repeats allowed. Excludes `n_samples` and
+        `factors`.
+
+    factors : dict of str to int or array-like of int, or None, default=None
+        Classes to keep, by factor name. Factors that are not named keep all of their classes.
+
+    data_home : str, path-like or None, default=None
+        Folder below which files are kept, in ``sklearn_disent/``; None is scikit-learn's data
+        folder, see :func:`sklearn.datasets.get_data_home`.
+
+    download_if_missing : bool, default=True
+        Whether a missing file is downloaded. If False, it raises an OSError that says where to
+        place the file by hand.
+
+    shuffle : bool, default=False
+        Whether the images come in random or in row-major order. Shuffle, or use a shuffling
+        splitter, for cross-validation. `indices` always keep their order.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw and the order. Pass an int for the same images at every call.
+
+    return_X_y : bool, default=False
+        If True, return ``(images, target)`` instead of a Bunch.
+
+    n_retries : int, default=3
+        How often a failed download is tried again. It resumes where it broke off.
+
+    delay : float, default=1.0
+        Seconds before the first retry, doubled before each further one.
+
+    progress : bool, default=True
+        Whether downloads show a progress bar.
 
     Returns
     -------
@@ -414,16 +459,28 @@ def fetch_mpi3d(
 
         images : ndarray of shape (n_samples, 64, 64, 3), uint8
             The whole set in its order is a read-only memory map, of which nothing is read yet;
-            otherwise the images asked for, in memory.
+            a selection is in memory.
 
-        <fields>
+        data : ndarray
+            The images, flattened; a view, not a copy.
+        target : ndarray of shape (n_samples, n_factors), int64
+            Classes of the factors.
+        factor_names, factor_sizes, factor_values
+            Names, numbers of classes, and values of the classes.
+        indices : ndarray of shape (n_samples,), int64
+            Row-major index of each image in the whole set.
+
+        DESCR : str
+
+    (images, target) : tuple of ndarray
+        If `return_X_y` is True.
 
     Notes
     -----
-    An uncompressed file is mapped where it is; of a compressed one the images are first unpacked
+    An uncompressed file is mapped where it is; the images of a compressed one are first unpacked
     beside it, once, to 12.7 GB. The file has no labels: the grid follows from the number of
-    images. Of 460,800 images it is taken to be the set of everyday objects; values of colour and
-    shape are then those of that set.
+    images. A file of 460,800 images is taken to be the set of everyday objects, whose colours and
+    shapes are then the values of these factors.
 
     References
     ----------

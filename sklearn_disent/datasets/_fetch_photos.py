@@ -1,23 +1,27 @@
 """Data sets of pictures of objects, from their real files: Cars3D and smallNORB."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
-from numbers import Integral
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.io import loadmat
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Options, StrOptions, validate_params
 
-from ._base import FactorGrid, data_folder, import_extra
+from .._params import (
+    Array,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    RandomStateLike,
+    validated,
+)
+from ._base import FactorGrid, Selection, data_folder, import_extra
 from ._download import RemoteFile, fetch_file
-from ._fetch import FETCH_CONSTRAINTS, check_images, documented, finish, is_whole
+from ._fetch import check_images, finish, is_whole
 from ._files import read_norb, read_tar_members, take_rows, write_npy
 
 
@@ -45,12 +49,13 @@ CARS3D_DESCR = """\
 Cars3D
 ------
 
-183 car models from 24 azimuths and 4 elevations, RGB, uint8: 17,568 images of 128 x 128 pixels,
-scaled to 64 x 64 unless asked otherwise. object_type counts the models in the order of the
-archive's own list.
+183 car models, seen from 24 azimuths and 4 elevations, RGB, uint8: 17,568 images of 128 x 128
+pixels, by default scaled to 64 x 64. object_type numbers the models in the order of the archive's
+own list.
 
-Source: S. Reed, Y. Zhang, Y. Zhang, H. Lee (2015), Deep Visual Analogy-Making, NIPS; models from
-S. Fidler, S. Dickinson, R. Urtasun (2012).
+Source: S. Reed, Y. Zhang, Y. Zhang and H. Lee (2015). Deep Visual Analogy-Making. NIPS. The models
+are from S. Fidler, S. Dickinson and R. Urtasun (2012). 3D Object Detection and Viewpoint Estimation
+with a Deformable 3D Cuboid Model. NIPS.
 """
 _CARS_FOLDER = PurePosixPath("data/cars")
 
@@ -61,7 +66,7 @@ def _read_car(path: Path, name: str, content: bytes, image_size: int) -> NDArray
         images = loadmat(io.BytesIO(content), variable_names=["im"])["im"]
     except Exception as error:  # scipy raises whatever a damaged file leads it to
         raise ValueError(
-            f"{name} in {path} is no MATLAB file with 'im' ({error}). Fetch the archive again."
+            f"{name} in {path} is not a MATLAB file with 'im' ({error}). Fetch the archive again."
         ) from error
     shape = (128, 128, 3, CARS3D_GRID.sizes[1], CARS3D_GRID.sizes[0])
     if images.shape != shape or images.dtype != np.uint8:
@@ -103,36 +108,66 @@ def _read_cars(path: Path, image_size: int) -> NDArray[np.uint8]:
     return stacked.reshape(-1, image_size, image_size, 3)
 
 
-@validate_params(
-    {**FETCH_CONSTRAINTS, "image_size": [Options(Integral, {64, 128})]},
-    prefer_skip_nested_validation=True,
-)
-@documented
+@validated
 def fetch_cars3d(
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
-    image_size: int = 64,
+    indices: Array | None = None,
+    factors: Selection | None = None,
+    image_size: Literal[64, 128] = 64,
     data_home: str | PathLike[str] | None = None,
     download_if_missing: bool = True,
     shuffle: bool = False,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
-    n_retries: int = 3,
-    delay: float = 1.0,
+    n_retries: NonNegativeInt = 3,
+    delay: NonNegativeFloat = 1.0,
     progress: bool = True,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Load Cars3D from its archive, downloaded if need be.
+    """Load Cars3D from its archive, which is downloaded if it is missing.
 
     Parameters
     ----------
-    <parameters>
+    n_samples : int or None, default=None
+        Number of images, drawn without replacement from the whole set or from the part that
+        `factors` selects. None takes them all.
+
+    indices : array-like of int of shape (n_samples,) or None, default=None
+        Row-major indices of the images, in this order, repeats allowed. Excludes `n_samples` and
+        `factors`.
+
+    factors : dict of str to int or array-like of int, or None, default=None
+        Classes to keep, by factor name. Factors that are not named keep all of their classes.
 
     image_size : {64, 128}, default=64
         Side of the images; the files have 128.
 
-    <fetching>
+    data_home : str, path-like or None, default=None
+        Folder below which files are kept, in ``sklearn_disent/``; None is scikit-learn's data
+        folder, see :func:`sklearn.datasets.get_data_home`.
+
+    download_if_missing : bool, default=True
+        Whether a missing file is downloaded. If False, it raises an OSError that says where to
+        place the file by hand.
+
+    shuffle : bool, default=False
+        Whether the images come in random or in row-major order. Shuffle, or use a shuffling
+        splitter, for cross-validation. `indices` always keep their order.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw and the order. Pass an int for the same images at every call.
+
+    return_X_y : bool, default=False
+        If True, return ``(images, target)`` instead of a Bunch.
+
+    n_retries : int, default=3
+        How often a failed download is tried again. It resumes where it broke off.
+
+    delay : float, default=1.0
+        Seconds before the first retry, doubled before each further one.
+
+    progress : bool, default=True
+        Whether downloads show a progress bar.
 
     Returns
     -------
@@ -141,15 +176,27 @@ def fetch_cars3d(
 
         images : ndarray of shape (n_samples, image_size, image_size, 3), uint8
             The whole set in its order is a read-only memory map, of which nothing is read yet;
-            otherwise the images asked for, in memory.
+            a selection is in memory.
 
-        <fields>
+        data : ndarray
+            The images, flattened; a view, not a copy.
+        target : ndarray of shape (n_samples, n_factors), int64
+            Classes of the factors.
+        factor_names, factor_sizes, factor_values
+            Names, numbers of classes, and values of the classes.
+        indices : ndarray of shape (n_samples,), int64
+            Row-major index of each image in the whole set.
+
+        DESCR : str
+
+    (images, target) : tuple of ndarray
+        If `return_X_y` is True.
 
     Notes
     -----
-    Scaling needs pillow (``pip install sklearn-disent[data]``). The archive is read, never
-    unpacked; the stacked images are kept beside it, in 216 MB at 64 pixels. The models are
-    counted in the order of the list in the archive.
+    Scaling needs pillow (``pip install sklearn-disent[data]``). The archive is never unpacked; it
+    is read, and the stacked images are written beside it, 216 MB at 64 pixels. The models are
+    numbered in the order of the list in the archive.
 
     References
     ----------
@@ -220,13 +267,14 @@ NORB_DESCR = """\
 smallNORB
 ---------
 
-50 toys, photographed in grey from the left of two cameras: category 5 (animal, human, airplane,
-truck, car), instance 5 in each of training and test set, elevation 9 (30 to 70 degrees), azimuth 18
-(0 to 340 degrees), lighting 6. 24,300 images each of 96 x 96 pixels, scaled to 64 x 64 unless
-asked otherwise, in row-major order of the factors.
+50 toys, photographed in grey; the images are those of the left of two cameras. The factors are
+category 5 (animal, human, airplane, truck, car), instance 5 in the training set and 5 others in the
+test set, elevation 9 (30 to 70 degrees), azimuth 18 (0 to 340 degrees) and lighting 6: 24,300
+images in each set, of 96 x 96 pixels, by default scaled to 64 x 64, in row-major order of the
+factors.
 
-Source: Y. LeCun, F. J. Huang, L. Bottou (2004), Learning Methods for Generic Object Recognition
-with Invariance to Pose and Lighting, CVPR.
+Source: Y. LeCun, F. J. Huang and L. Bottou (2004). Learning Methods for Generic Object Recognition
+with Invariance to Pose and Lighting. CVPR.
 """
 
 
@@ -265,44 +313,70 @@ def _sort_norb(
     return images[order]
 
 
-@validate_params(
-    {
-        **FETCH_CONSTRAINTS,
-        "subset": [StrOptions({"train", "test", "all"})],
-        "image_size": [Options(Integral, {64, 96})],
-    },
-    prefer_skip_nested_validation=True,
-)
-@documented
+@validated
 def fetch_smallnorb(
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    subset: str = "train",
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
-    image_size: int = 64,
+    subset: Literal["train", "test", "all"] = "train",
+    indices: Array | None = None,
+    factors: Selection | None = None,
+    image_size: Literal[64, 96] = 64,
     data_home: str | PathLike[str] | None = None,
     download_if_missing: bool = True,
     shuffle: bool = False,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
-    n_retries: int = 3,
-    delay: float = 1.0,
+    n_retries: NonNegativeInt = 3,
+    delay: NonNegativeFloat = 1.0,
     progress: bool = True,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Load smallNORB from its files, downloaded if need be (132 MB for each of train and test).
+    """Load smallNORB from its files, which are downloaded if missing (132 MB per subset).
 
     Parameters
     ----------
-    <parameters>
+    n_samples : int or None, default=None
+        Number of images, drawn without replacement from the whole set or from the part that
+        `factors` selects. None takes them all.
 
     subset : {"train", "test", "all"}, default="train"
         Training set, test set, or both. They show different instances of the same categories.
 
+    indices : array-like of int of shape (n_samples,) or None, default=None
+        Row-major indices of the images, in this order, repeats allowed. Excludes `n_samples` and
+        `factors`.
+
+    factors : dict of str to int or array-like of int, or None, default=None
+        Classes to keep, by factor name. Factors that are not named keep all of their classes.
+
     image_size : {64, 96}, default=64
         Side of the images; the files have 96.
 
-    <fetching>
+    data_home : str, path-like or None, default=None
+        Folder below which files are kept, in ``sklearn_disent/``; None is scikit-learn's data
+        folder, see :func:`sklearn.datasets.get_data_home`.
+
+    download_if_missing : bool, default=True
+        Whether a missing file is downloaded. If False, it raises an OSError that says where to
+        place the file by hand.
+
+    shuffle : bool, default=False
+        Whether the images come in random or in row-major order. Shuffle, or use a shuffling
+        splitter, for cross-validation. `indices` always keep their order.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the draw and the order. Pass an int for the same images at every call.
+
+    return_X_y : bool, default=False
+        If True, return ``(images, target)`` instead of a Bunch.
+
+    n_retries : int, default=3
+        How often a failed download is tried again. It resumes where it broke off.
+
+    delay : float, default=1.0
+        Seconds before the first retry, doubled before each further one.
+
+    progress : bool, default=True
+        Whether downloads show a progress bar.
 
     Returns
     -------
@@ -310,15 +384,27 @@ def fetch_smallnorb(
         With the attributes
 
         images : ndarray of shape (n_samples, image_size, image_size), uint8
-            Of the left camera.
+            From the left camera.
 
-        <fields>
+        data : ndarray
+            The images, flattened; a view, not a copy.
+        target : ndarray of shape (n_samples, n_factors), int64
+            Classes of the factors.
+        factor_names, factor_sizes, factor_values
+            Names, numbers of classes, and values of the classes.
+        indices : ndarray of shape (n_samples,), int64
+            Row-major index of each image in the whole set.
+
+        DESCR : str
+
+    (images, target) : tuple of ndarray
+        If `return_X_y` is True.
 
     Notes
     -----
-    Scaling needs pillow (``pip install sklearn-disent[data]``). The files are named .mat, but are
-    in a format of their own. Their rows are in random order; here they are sorted by factors.
-    Instance is nested in category: instance 4 of two categories are two unrelated toys.
+    Scaling needs pillow (``pip install sklearn-disent[data]``). The files are named .mat, but have
+    a format of their own. Their rows are in random order; here they are sorted by factors.
+    Instance is nested in category: instance 4 means unrelated toys in two categories.
 
     References
     ----------

@@ -1,6 +1,9 @@
-"""Array files: opened lazily where they can be, unpacked once where they cannot."""
+"""Array files: opened lazily where they can be, unpacked once where they cannot.
 
-from __future__ import annotations
+``np.load`` reads a member of an npz file into memory as a whole and ignores ``mmap_mode`` there;
+here a member is mapped, or first unpacked in blocks, so that a set of 12 GB needs little memory.
+Nothing is ever unpickled, no archive is extracted to disk, and a file appears only when whole.
+"""
 
 import gzip
 import os
@@ -33,9 +36,13 @@ def _read_npy_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bo
         )
         shape, fortran, dtype = read(stream)
     except (ValueError, EOFError) as error:
-        raise ValueError(f"{where} is no NumPy array ({error}). Fetch the file again.") from error
+        raise ValueError(
+            f"{where} is not a NumPy array ({error}). Fetch the file again."
+        ) from error
     if dtype.hasobject:
-        raise ValueError(f"{where} holds pickled Python objects, which are never loaded.")
+        raise ValueError(
+            f"{where} holds pickled Python objects, which are never loaded. Fetch the file again."
+        )
     return shape, fortran, dtype
 
 
@@ -56,7 +63,9 @@ def open_npz_array(path: Path, name: str) -> NDArray[Any]:
                 with archive.open(info) as stream:
                     shape, fortran, dtype = _read_npy_header(stream, where)
                     if fortran:
-                        raise ValueError(f"{where} is in Fortran order, which is not expected.")
+                        raise ValueError(
+                            f"{where} must be in C order, got Fortran order. Fetch the file again."
+                        )
                     write_npy(unpacked, shape, dtype, _blocks(stream, shape, dtype, where))
     except (zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is a damaged npz file ({error}). Fetch it again.") from error
@@ -83,8 +92,8 @@ def _map_stored(path: Path, info: zipfile.ZipInfo, where: str) -> NDArray[Any]:
         name_length, extra_length = struct.unpack("<HH", stream.read(4))
         stream.seek(name_length + extra_length, 1)
         shape, fortran, dtype = _read_npy_header(stream, where)
-        order = "F" if fortran else "C"
-        return np.memmap(path, dtype, "r", stream.tell(), shape, order)
+        start = stream.tell()
+    return np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
 
 
 def _blocks(
@@ -112,7 +121,7 @@ def write_npy(
             f"Unpacking {path.name} takes {needed / 1e9:.1f} GB, but {path.parent} has "
             f"{free / 1e9:.1f} GB left. Free some, or pass another data_home."
         )
-    # Of this process alone: another one may be unpacking the same file.
+    # A name of this process's own: another one may be unpacking the same file.
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     header = np.lib.format.header_data_from_array_1_0(np.empty(0, dtype))
     header["shape"] = tuple(shape)
@@ -189,7 +198,7 @@ def read_norb(path: Path) -> NDArray[Any]:
     magic, n_axes = struct.unpack_from("<Ii", content)
     if magic not in _NORB_TYPES or not 1 <= n_axes <= 8:
         raise ValueError(
-            f"{path} is no NORB file: it begins with {magic:#010x} and {n_axes} axes. "
+            f"{path} is not a NORB file: it begins with {magic:#010x} and {n_axes} axes. "
             "Fetch it again."
         )
     # The header has room for three sizes even when there are fewer axes.
@@ -216,18 +225,22 @@ def read_tar_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tupl
                 name = PurePosixPath(member.name)
                 if name.is_absolute() or ".." in name.parts or "\\" in member.name:
                     raise ValueError(
-                        f"{path} is refused: its member {member.name!r} leads outside."
+                        f"{path} is refused: its member {member.name!r} leads outside. Delete it "
+                        "and fetch it again."
                     )
                 if not (member.isfile() or member.isdir()):
                     raise ValueError(
-                        f"{path} is refused: its member {member.name!r} is a link or a device."
+                        f"{path} is refused: its member {member.name!r} is a link or a device. "
+                        "Delete it and fetch it again."
                     )
                 if member.isfile() and wanted(str(name)):
                     if member.size > MAX_MEMBER_BYTES:
                         raise ValueError(
-                            f"{path} is refused: its member {member.name!r} has "
-                            f"{member.size} bytes."
+                            f"{path} is refused: its member {member.name!r} has {member.size} "
+                            f"bytes, more than {MAX_MEMBER_BYTES}. Delete it and fetch it again."
                         )
-                    yield str(name), archive.extractfile(member).read()
+                    content = archive.extractfile(member)
+                    assert content is not None  # a regular file always has one
+                    yield str(name), content.read()
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         raise ValueError(f"{path} is a damaged archive ({error}). Fetch it again.") from error

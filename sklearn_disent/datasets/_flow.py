@@ -1,7 +1,5 @@
 """A ball in a cup of water with a hole: a chain of causes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 
@@ -17,7 +15,7 @@ from .._params import (
     RandomStateLike,
     validated,
 )
-from ._base import FactorGrid
+from ._base import FactorGrid, Selection
 from ._noise import noise_key
 from ._structural import Effect, Floats, StructuralModel, Values, coverage, interval
 
@@ -48,12 +46,12 @@ Four factors:
 
     ball_size -> water_height -> water_flow <- hole_position
 
-Lengths are in units of the scene, of which the image shows 14 x 14. Index i is row-major over
+Lengths are in units of the scene, of which the image shows 14 x 14. The order is row-major over
 ball_size, supply and hole_position: hole_position varies fastest. `factors` holds the values;
 `target` holds classes, which for height and flow are bins of equal width.
 
-Source: M. Yang, F. Liu, Z. Chen, X. Shen, J. Hao, J. Wang (2021), CausalVAE: Disentangled
-Representation Learning via Neural Structural Causal Models, CVPR; drawn again from its equations.
+Source: M. Yang, F. Liu, Z. Chen, X. Shen, J. Hao and J. Wang (2021). CausalVAE: Disentangled
+Representation Learning via Neural Structural Causal Models. CVPR. Drawn from its equations.
 """
 
 
@@ -150,7 +148,7 @@ def make_flow(
     n_samples: PositiveInt | None = None,
     *,
     indices: Array | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
+    factors: Selection | None = None,
     do: Mapping[str, float | ArrayLike] | None = None,
     noise: NonNegativeFloat = 0.0,
     n_bins: AtLeastTwo = 20,
@@ -198,9 +196,7 @@ def make_flow(
         which unshuffled cross-validation cannot use. `indices` always keep their order.
 
     random_state : int, RandomState instance or None, default=None
-        Determines the draw and the order, the noise, and the choice from lists in `do`. With the
-        same int, noise and choice belong to the index of an image: the same `indices` without
-        `do` give the factual twin of every intervened image.
+        Determines the draw and the order. Pass an int for the same images at every call.
 
     return_X_y : bool, default=False
         If True, return ``(images, target)`` instead of a Bunch.
@@ -213,7 +209,7 @@ def make_flow(
         images : ndarray of shape (n_samples, image_size, image_size, 3), uint8 in 0..255
 
         data : ndarray of shape (n_samples, image_size * image_size * 3)
-            The images, flattened; a view, no copy.
+            The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 4), int64
             Classes of ball_size, water_height, hole_position and water_flow: nearest value on the
             grid for ball and hole, bins of equal width for height and flow.
@@ -240,6 +236,10 @@ def make_flow(
 
     Notes
     -----
+    Noise and the choice from lists in `do` depend on `random_state` and on the index of the image:
+    with the same int, the same `indices` without `do` give the factual twin of every intervened
+    image.
+
     The equations are those of the original program, which draws with matplotlib in 96 x 96
     pixels, shakes the drawn jet (not its label) by up to some percent, and lists the factors as
     ball, height, flow and hole. Here shapes are drawn with smooth edges, the image shows 14 x 14

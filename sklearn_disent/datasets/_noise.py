@@ -4,8 +4,6 @@ Whatever is drawn together, in any order, an image keeps its noise. A stream of 
 that without one generator for each image, which is a thousand times slower.
 """
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sources that an auxiliary variable modulates, mixed by an invertible network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -35,9 +33,9 @@ Nonlinear ICA with an auxiliary variable
 features by {n_layers} linear layers with leaky ReLU between them, which is invertible. target holds
 the sources.
 
-Source of the model: A. Hyvärinen and H. Morioka (2016), Unsupervised Feature Extraction by
-Time-Contrastive Learning and Nonlinear ICA, NIPS; I. Khemakhem, D. P. Kingma, R. P. Monti and
-A. Hyvärinen (2020), Variational Autoencoders and Nonlinear ICA: A Unifying Framework, AISTATS.
+Source of the model: A. Hyvärinen and H. Morioka (2016). Unsupervised Feature Extraction by
+Time-Contrastive Learning and Nonlinear ICA. NIPS. I. Khemakhem, D. P. Kingma, R. P. Monti and
+A. Hyvärinen (2020). Variational Autoencoders and Nonlinear ICA: A Unifying Framework. AISTATS.
 """
 
 

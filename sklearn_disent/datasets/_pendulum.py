@@ -1,7 +1,5 @@
 """A pendulum, a light, and the shadow that they cause."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
 
@@ -17,7 +15,7 @@ from .._params import (
     RandomStateLike,
     validated,
 )
-from ._base import FactorGrid
+from ._base import FactorGrid, Selection
 from ._noise import noise_key
 from ._structural import Effect, Floats, StructuralModel, Values, coverage, interval
 
@@ -51,12 +49,12 @@ light (7,308 images). Four factors, of which two cause the other two:
 
     pendulum_angle, light_angle -> shadow_length, shadow_position
 
-Lengths are in units of the scene, of which the image shows 22 x 22. Index i is row-major over the
+Lengths are in units of the scene, of which the image shows 22 x 22. The order is row-major over the
 two angles: light_angle varies fastest. `factors` holds the values; `target` holds classes, which
 for length and position are bins of equal width.
 
-Source: M. Yang, F. Liu, Z. Chen, X. Shen, J. Hao, J. Wang (2021), CausalVAE: Disentangled
-Representation Learning via Neural Structural Causal Models, CVPR; drawn again from its equations.
+Source: M. Yang, F. Liu, Z. Chen, X. Shen, J. Hao and J. Wang (2021). CausalVAE: Disentangled
+Representation Learning via Neural Structural Causal Models. CVPR. Drawn from its equations.
 """
 
 
@@ -156,7 +154,7 @@ def make_pendulum(
     n_samples: PositiveInt | None = None,
     *,
     indices: Array | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
+    factors: Selection | None = None,
     do: Mapping[str, float | ArrayLike] | None = None,
     noise: NonNegativeFloat = 0.0,
     n_bins: AtLeastTwo = 20,
@@ -205,9 +203,7 @@ def make_pendulum(
         which unshuffled cross-validation cannot use. `indices` always keep their order.
 
     random_state : int, RandomState instance or None, default=None
-        Determines the draw and the order, the noise, and the choice from lists in `do`. With the
-        same int, noise and choice belong to the index of an image: the same `indices` without
-        `do` give the factual twin of every intervened image.
+        Determines the draw and the order. Pass an int for the same images at every call.
 
     return_X_y : bool, default=False
         If True, return ``(images, target)`` instead of a Bunch.
@@ -220,7 +216,7 @@ def make_pendulum(
         images : ndarray of shape (n_samples, image_size, image_size, 3), uint8 in 0..255
 
         data : ndarray of shape (n_samples, image_size * image_size * 3)
-            The images, flattened; a view, no copy.
+            The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 4), int64
             Classes of pendulum_angle, light_angle, shadow_length and shadow_position: nearest
             value on the grid for the angles, bins of equal width for the shadow.
@@ -247,6 +243,10 @@ def make_pendulum(
 
     Notes
     -----
+    Noise and the choice from lists in `do` depend on `random_state` and on the index of the image:
+    with the same int, the same `indices` without `do` give the factual twin of every intervened
+    image.
+
     The equations are those of the original program, which leaves out light from straight above
     because it divides by a tangent, and draws with matplotlib in 96 x 96 pixels. Here shapes are
     drawn with exact edges, and the scene fills the image. The original has no noise; a later

@@ -4,8 +4,6 @@ A solid is a function of points (n, 3) that returns a lower bound of the distanc
 negative inside. A ray may then step by that bound without missing the surface. y is up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Backgrounds of the CANDLE-like pictures, as functions of the direction of view."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,22 +1,19 @@
 """A look-alike of 3D Shapes, ray-cast once and coloured by a palette."""
 
-from __future__ import annotations
-
 import os
 import tempfile
-from collections.abc import Mapping
 from functools import lru_cache
-from numbers import Integral
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, Options, validate_params
 
+from .._params import Array, PositiveInt, RandomStateLike, validated
 from . import _raycast as rc
-from ._base import FactorGrid, data_folder, make_bunch
+from ._base import FactorGrid, Selection, data_folder, make_bunch
 
 GRID = FactorGrid(
     {
@@ -56,13 +53,13 @@ One solid in a square room, RGB, 64 x 64 pixels, on the full grid of six factors
     shape        4   cube, cylinder, sphere, capsule
     orientation 15   linspace(-30, 30, 15) degrees, of the camera about the room
 
-Index i is row-major: orientation varies fastest.
+The order is row-major: orientation varies fastest.
 
-These are not the images of 3D Shapes (Burgess and Kim, 2018) but ray-cast ones of a geometry that
-was fitted to 50 of them. The fit left a mean absolute error of .029 of the range of a pixel (.266
-for the mean image); this renderer follows its numbers, but has not itself been measured against
-originals. Colours, proportions, shadow and camera agree roughly; single pixels do not. Use
-fetch_shapes3d for the originals.
+These are not the images of 3D Shapes (Burgess and Kim, 2018): they are ray-cast, with a geometry
+that was fitted to 50 of the originals. The fit left a mean absolute error of .029 of a pixel's
+range (the mean image has .266); this renderer uses the numbers of that fit, but has not itself been
+compared with originals. Colours, proportions, shadow and camera agree roughly; single pixels do
+not. Use fetch_shapes3d for the originals.
 """
 
 
@@ -200,33 +197,20 @@ def _render(target: NDArray[np.int64], image_size: int, folder: Path | None) -> 
     return images
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "indices": ["array-like", None],
-        "factors": [dict, None],
-        "image_size": [Options(Integral, {32, 64})],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_X_y": ["boolean"],
-        "data_home": [str, PathLike, None],
-        "cache": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def make_shapes3d(
-    n_samples: int | None = None,
+    n_samples: PositiveInt | None = None,
     *,
-    indices: ArrayLike | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
-    image_size: int = 64,
+    indices: Array | None = None,
+    factors: Selection | None = None,
+    image_size: Literal[32, 64] = 64,
     shuffle: bool = True,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
     data_home: str | PathLike[str] | None = None,
     cache: bool = True,
 ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Render a look-alike of 3D Shapes, or the part of it that is asked for.
+    """Draw a look-alike of 3D Shapes, or a part of it.
 
     One solid in a square room, at every combination of 10 floor, 10 wall and 10 object hues,
     8 scales, 4 shapes and 15 orientations: 480,000 images. They resemble those of 3D Shapes [1]_
@@ -264,8 +248,8 @@ def make_shapes3d(
         :func:`sklearn.datasets.get_data_home`.
 
     cache : bool, default=True
-        Whether the 480 ray-cast geometries are kept in a file of 8 MB, once all of them have been
-        needed. Casting them takes some 10 seconds; they are kept in memory in any case.
+        Whether the 480 ray-cast geometries are written to a file of 8 MB once all of them have
+        been needed. Casting them takes some 10 seconds; they stay in memory in any case.
 
     Returns
     -------
@@ -275,7 +259,7 @@ def make_shapes3d(
         images : ndarray of shape (n_samples, image_size, image_size, 3), uint8 in 0..255
 
         data : ndarray of shape (n_samples, image_size * image_size * 3)
-            The images, flattened; a view, no copy.
+            The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 6), int64
             Classes of floor_hue, wall_hue, object_hue, scale, shape and orientation.
 
@@ -284,7 +268,7 @@ def make_shapes3d(
         factor_sizes : tuple of int
             Number of classes of each factor in the whole set, ``(10, 10, 10, 8, 4, 15)``.
         factor_values : dict of str to ndarray
-            The value each class stands for.
+            The value that each class stands for.
         indices : ndarray of shape (n_samples,), int64
             Row-major index of each image in the whole set.
 
@@ -302,11 +286,11 @@ def make_shapes3d(
     -----
     An image is linear in its colours: the share of sky, floor, wall and object in every pixel,
     times their shading, depends on scale, shape and orientation alone. So 480 geometries are cast,
-    with 3 x 3 rays a pixel, and every image is a product with its palette.
+    with 3 x 3 rays per pixel, and every image is the product of one of them with a palette.
 
-    The geometry was fitted to 50 original images. The fit left a mean absolute error of .029 of
-    the range of a pixel, against .266 for the mean image; this renderer follows its numbers, but
-    has not itself been measured against originals.
+    The geometry was fitted to 50 original images. The fit left a mean absolute error of .029 of a
+    pixel's range, against .266 for the mean image; this renderer uses the numbers of that fit, but
+    has not itself been compared with originals.
 
     References
     ----------

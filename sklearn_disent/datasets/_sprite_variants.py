@@ -1,7 +1,5 @@
 """dSprites in colour, on noise, and on a painted ground."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Literal
 

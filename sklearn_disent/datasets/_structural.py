@@ -1,7 +1,5 @@
 """Factors that cause one another: structural equations, interventions, and their pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Sparse features in superposition: more of them than there are dimensions."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np
@@ -32,7 +30,8 @@ Features in superposition
 is then {distribution}. target holds the activations, directions the features as the
 decoder of a sparse autoencoder should find them.
 
-Source of the model: N. Elhage et al. (2022), Toy Models of Superposition.
+Source of the model: N. Elhage et al. (2022). Toy Models of Superposition. Transformer
+Circuits Thread.
 """
 
 

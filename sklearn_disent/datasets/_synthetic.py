@@ -1,21 +1,27 @@
 """Factors and codes without images, whose disentanglement is known by construction."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from .._params import (
+    AtLeastTwo,
+    PositiveInt,
+    PositiveShare,
+    RandomStateLike,
+    ShareBelowOne,
+    validated,
+)
 
 Floats = NDArray[np.float64]
 
 
 def _mix(columns: Floats, own: float) -> Floats:
-    """Each column times `own`, plus the others in equal parts of weight 1 - own in all."""
+    """Each column times `own`, plus the others in equal parts that weigh 1 - own together."""
     others = columns.sum(axis=1, keepdims=True) - columns
     return own * columns + (1 - own) / (columns.shape[1] - 1) * others
 
@@ -64,28 +70,16 @@ def _table_bunch(
     )
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "n_factors": [Interval(Integral, 2, None, closed="left")],
-        "n_classes": [Interval(Integral, 2, None, closed="left")],
-        "alpha": [Interval(Real, 0, 1, closed="right")],
-        "delta": [Interval(Real, 0, 1, closed="right")],
-        "beta": [Interval(Real, 0, 1, closed="left")],
-        "random_state": ["random_state"],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def make_dependent_factors(
-    n_samples: int = 2000,
+    n_samples: PositiveInt = 2000,
     *,
-    n_factors: int = 4,
-    n_classes: int = 5,
-    alpha: float = 1.0,
-    delta: float = 1.0,
-    beta: float = 0.0,
-    random_state: int | np.random.RandomState | None = None,
+    n_factors: AtLeastTwo = 4,
+    n_classes: AtLeastTwo = 5,
+    alpha: PositiveShare = 1.0,
+    delta: PositiveShare = 1.0,
+    beta: ShareBelowOne = 0.0,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
 ) -> Bunch | tuple[Floats, NDArray[np.int64]]:
     r"""Draw factors of a chosen dependence and codes of a chosen disentanglement.
@@ -114,15 +108,15 @@ def make_dependent_factors(
         Number K of classes of every factor.
 
     alpha : float in [1 / n_factors, 1], default=1.0
-        Disentanglement: at 1 each code holds its own factor alone, at 1 / n every code holds the
-        same mean of all factors.
+        Disentanglement: at 1 each code is a function of its own factor alone, at 1 / n every code
+        is the same function of the mean of all factors.
 
     delta : float in [1 / n_factors, 1], default=1.0
         Independence of the factors: at 1 they are independent, at 1 / n all are equal.
 
     beta : float in [0, 1 - 1 / n_classes], default=0.0
-        Nuisance: how much of a code is noise that has nothing to do with the factors. The class
-        of a factor can still be read from its code.
+        Nuisance: how much of a code is noise that is independent of the factors. With alpha = 1
+        the class of a factor can still be read from its code.
 
     random_state : int, RandomState instance or None, default=None
         Determines the noise. Pass an int for the same rows at every call.
@@ -157,13 +151,13 @@ def make_dependent_factors(
     Notes
     -----
     The paper studies alpha and delta with beta = 0, and beta with alpha = delta = 1; here they
-    may be combined. Its binning is not spelled out: bins of equal width on [0, 1] are used, so at
-    small delta the middle classes are the frequent ones.
+    may be combined. It does not spell out its binning: here bins have equal width on [0, 1], so
+    that the middle classes are the frequent ones at small delta.
 
     References
     ----------
-    .. [1] A. Almudévar and A. Ortega. Rethinking Disentanglement under Dependent Factors of
-       Variation, section 5.
+    .. [1] A. Almudévar and A. Ortega (2025). Rethinking Disentanglement under Dependent Factors of
+       Variation. Section 5.
 
     Examples
     --------
@@ -193,14 +187,26 @@ def make_dependent_factors(
 
 
 def _entangle(y: Floats, rotation: Floats, rng: np.random.RandomState) -> Floats:
-    """Rotate and exponentiate twice, then scale every code to [0, 1]: injective, no product."""
+    """Rotate and exponentiate twice, then scale codes to [0, 1]: injective, but not modular."""
     codes = np.exp(np.exp(y @ rotation.T) @ rotation.T)
     return (codes - codes.min(axis=0)) / np.ptp(codes, axis=0)
 
 
+LogicalMap = Literal[
+    "entanglement",
+    "rotation",
+    "duplicate",
+    "complement",
+    "misalignment",
+    "redundancy",
+    "contraction",
+    "nonlinear",
+    "constant",
+    "random",
+]
 # Each map takes the factor values, a rotation and a random source; with it, how many codes belong
 # to each factor, in order.
-_LOGICAL_MAPS: dict[str, tuple[Callable[..., Floats], tuple[int, int, int]]] = {
+_LOGICAL_MAPS: dict[LogicalMap, tuple[Callable[..., Floats], tuple[int, int, int]]] = {
     "entanglement": (_entangle, (1, 1, 1)),
     "rotation": (lambda y, rotation, rng: y @ rotation.T, (1, 1, 1)),
     "duplicate": (lambda y, rotation, rng: y[:, [0, 1, 2, 0, 1, 2, 2]], (3, 3, 1)),
@@ -214,25 +220,16 @@ _LOGICAL_MAPS: dict[str, tuple[Callable[..., Floats], tuple[int, int, int]]] = {
 }
 
 
-@validate_params(
-    {
-        "kind": [StrOptions(set(_LOGICAL_MAPS))],
-        "n_levels": [Interval(Integral, 2, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "return_X_y": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def make_logical_codes(
-    kind: str = "entanglement",
+    kind: LogicalMap = "entanglement",
     *,
-    n_levels: int = 11,
+    n_levels: AtLeastTwo = 11,
     shuffle: bool = True,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
     return_X_y: bool = False,
 ) -> Bunch | tuple[Floats, NDArray[np.int64]]:
-    r"""Map a grid of three factors to codes that are right, or wrong in one known way.
+    r"""Map a grid of three factors to codes that are correct, or wrong in one known way.
 
     The factors :math:`(y_1, y_2, y_3)` run over :math:`\{0, .1, \dots, 1\}^3`; R is a random
     rotation.
@@ -282,7 +279,7 @@ def make_logical_codes(
         target : ndarray of shape (n_samples, 3), int64
             Classes of the factors in 0, ..., n_levels - 1.
         blocks : list of ndarray
-            For each factor, the columns of `codes` meant for it.
+            For each factor, the columns of `codes` that are meant for it.
         rotation : ndarray of shape (3, 3)
             The rotation R.
         factor_names, factor_sizes, factor_values
@@ -299,14 +296,14 @@ def make_logical_codes(
 
     Notes
     -----
-    The affine map of the entanglement scales every code to [0, 1] by itself. The paper's tables
-    list a random map that its text does not define; uniform noise has its five modularity scores
-    to within .01.
+    The affine map of "entanglement" scales every code to [0, 1] separately. The paper's tables
+    list a random map that its text does not define; uniform noise reproduces the five modularity
+    scores of its table to within .01.
 
     References
     ----------
-    .. [1] Y. Zhang and M. Sugiyama. Enriching Disentanglement: From Logical Definitions to
-       Quantitative Metrics, appendix F.1.
+    .. [1] Y. Zhang and M. Sugiyama (2024). Enriching Disentanglement: From Logical Definitions to
+       Quantitative Metrics. NeurIPS. Appendix F.1.
 
     Examples
     --------

@@ -1,17 +1,15 @@
 """Pairs in time: the same scene a moment later, on any grid of factors."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
 from .._params import PositiveFloat, PositiveInt, RandomStateLike, validated
-from ._base import FactorGrid, check_factor_selection
+from ._base import FactorGrid, Selection, check_factor_selection
 
 Classes = NDArray[np.int64]
 
@@ -31,13 +29,13 @@ _HOW = {
         "every ordered factor took a step of Laplace's distribution: most stay or move a little, "
         "few jump. At least one moved",
         "D. Klindt, L. Schott, Y. Sharma, I. Ustyuzhaninov, W. Brendel, M. Bethge and D. Paiton "
-        "(2021),\nTowards Nonlinear Disentanglement in Natural Data with Temporal Sparse Coding, "
+        "(2021).\nTowards Nonlinear Disentanglement in Natural Data with Temporal Sparse Coding. "
         "ICLR.",
     ),
     "sparse": (
         "{k} factors took another class, drawn uniformly",
-        "F. Locatello, B. Poole, G. Rätsch, B. Schölkopf, O. Bachem and M. Tschannen (2020),\n"
-        "Weakly-Supervised Disentanglement Without Compromises, ICML.",
+        "F. Locatello, B. Poole, G. Rätsch, B. Schölkopf, O. Bachem and M. Tschannen (2020).\n"
+        "Weakly-Supervised Disentanglement Without Compromises. ICML.",
     ),
 }
 
@@ -156,7 +154,7 @@ def make_transitions(
     kind: Literal["laplace", "sparse"] = "laplace",
     rate: PositiveFloat = 1.0,
     n_changed: PositiveInt | None = 1,
-    factors: Mapping[str, int | ArrayLike] | None = None,
+    factors: Selection | None = None,
     categorical: Sequence[str] | None = None,
     random_state: RandomStateLike = None,
     return_X_y: bool = False,
@@ -213,7 +211,7 @@ def make_transitions(
         images, images_pair : ndarray of shape (n_samples, ...)
             The images of `make`, before and after. Not there if `make` is a sequence.
         data, data_pair : ndarray of shape (n_samples, n_features)
-            The images, flattened; views, no copies. If `make` is a sequence, the classes as
+            The images, flattened; views, not copies. If `make` is a sequence, the classes as
             floats.
         target, target_pair : ndarray of shape (n_samples, n_factors), int64
             Classes of the factors, before and after.

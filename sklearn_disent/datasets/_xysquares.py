@@ -1,17 +1,14 @@
 """Three squares that move on a grid, at which pixel-wise losses cannot see what is near."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from numbers import Integral
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from .._params import Array, Interval, PositiveInt, RandomStateLike, validated
-from ._base import FactorGrid, make_bunch
+from ._base import FactorGrid, Selection, make_bunch
 
 SIDE = 64
 SQUARE = 8  # side of a square, in pixels
@@ -34,7 +31,7 @@ A red, a green and a blue square of 8 x 8 pixels on black, RGB, 64 x 64 pixels, 
     x_blue   8   and of the blue one
     y_blue   8
 
-Index i is row-major: y_blue varies fastest. Each square fills its own channel, so where squares
+The order is row-major: y_blue varies fastest. Each square fills its own channel, so where squares
 overlap their colors add up.
 
 Neighbouring places are spacing={spacing} pixels apart. At 8 they do not overlap, so that a square
@@ -42,8 +39,8 @@ which moves at all changes as many pixels, however far it moves: a pixel-wise re
 cannot tell near from far, and autoencoders have no reason to put neighbours side by side. Less
 than 8 brings overlap back, and disentanglement with it.
 
-Source: N. Michlo, R. Klein, S. James (2023), Overlooked Implications of the Reconstruction Loss
-for VAE Disentanglement, IJCAI; drawn again from its description.
+Source: N. Michlo, R. Klein and S. James (2023). Overlooked Implications of the Reconstruction
+Loss for VAE Disentanglement. IJCAI. Drawn from its description.
 """
 
 
@@ -80,7 +77,7 @@ def make_xysquares(
     n_samples: PositiveInt | None = None,
     *,
     indices: Array | None = None,
-    factors: Mapping[str, int | ArrayLike] | None = None,
+    factors: Selection | None = None,
     spacing: Spacing = 8,
     image_size: Literal[32, 64] = 64,
     shuffle: bool = True,
@@ -132,7 +129,7 @@ def make_xysquares(
         images : ndarray of shape (n_samples, image_size, image_size, 3), uint8 in 0..255
 
         data : ndarray of shape (n_samples, image_size * image_size * 3)
-            The images, flattened; a view, no copy.
+            The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 6), int64
             Classes of x_red, y_red, x_green, y_green, x_blue and y_blue.
 

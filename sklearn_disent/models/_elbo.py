@@ -22,10 +22,11 @@ class VAE(BaseVAE):
     n_components : int, default=10
         Number of latents.
     architecture : str, default="auto"
-        Encoder and decoder. For square images of 32, 64 or another power of two pixels:
-        "burgess", "locatello", "locatello_sbd" (spatial broadcast decoder), "montero_small",
-        "montero_large"; for any observations: "mlp", "chen_mlp". "auto" takes "burgess" for
-        images, "mlp" for rows. See :mod:`sklearn_disent.networks`.
+        Encoder and decoder. For images of 8 x 8 pixels or more: "burgess", "locatello",
+        "locatello_sbd" (spatial broadcast decoder), "montero_small", "montero_large"; for any
+        observations: "mlp", "chen_mlp". "auto" takes "burgess" for images of that size, else
+        "mlp". Widths are set by ``module__channels`` and ``module__hidden_sizes``, see
+        :func:`~sklearn_disent.networks.make_pair`.
     encoder : class, callable or torch.nn.Module, default=None
         Your own encoder instead: maps ``(n, *input_shape)`` to ``(n, 2 * n_components)``, means
         then log-variances. A class or callable is called with ``(input_shape,

@@ -21,7 +21,7 @@ from sklearn_disent.models._terms import (
     gaussian_kl,
     permute_dims,
 )
-from sklearn_disent.networks import Discriminator, FactorisedFlow
+from sklearn_disent.networks import Discriminator, FactorizedFlow
 
 
 class BetaTCVAE(SemiSupervisedVAE):
@@ -45,7 +45,7 @@ class BetaTCVAE(SemiSupervisedVAE):
         How q(z) is estimated from a batch: minibatch stratified sampling, or minibatch weighted
         sampling as in the paper's experiments.
     prior : {"normal", "factorised_flow"}, default="normal"
-        p(z): N(0, I), or one planar flow per latent (:class:`FactorisedFlow`) that is trained with
+        p(z): N(0, I), or one planar flow per latent (:class:`FactorizedFlow`) that is trained with
         the rest and also shapes ``sample`` and ``score``.
     **kwargs : dict
         Parameters of training with labels (``supervised``, ...) are those of :class:`BetaVAE`,
@@ -127,11 +127,11 @@ class BetaTCVAE(SemiSupervisedVAE):
     def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:
         module = super()._make_module(kwargs)
         if self.prior == "factorised_flow":
-            module.prior = FactorisedFlow(self.n_components, **self.get_params_for("prior"))
+            module.prior = FactorizedFlow(self.n_components, **self.get_params_for("prior"))
         return module
 
     @property
-    def _flow(self) -> FactorisedFlow | None:
+    def _flow(self) -> FactorizedFlow | None:
         return getattr(self.module_, "prior", None)
 
     def _log_prior(self, z: torch.Tensor) -> torch.Tensor:

@@ -1,11 +1,10 @@
-"""A plain autoencoder, the smallest module a transformer can train."""
-
-from collections.abc import Sequence
+"""A plain autoencoder, the smallest module that a transformer can train."""
 
 import torch
 from torch import nn
 
-from sklearn_disent.networks._mlp import MLPDecoder, MLPEncoder
+from .._params import PositiveInt, Sizes, validated
+from ._mlp import MLPDecoder, MLPEncoder
 
 
 class Autoencoder(nn.Module):
@@ -18,7 +17,7 @@ class Autoencoder(nn.Module):
     n_components : int, default=10
         Number of codes.
     hidden_sizes : sequence of int, default=(256, 256)
-        Widths of the hidden layers.
+        Widths of the encoder's hidden layers; the decoder has them in reverse order.
 
     Examples
     --------
@@ -30,11 +29,12 @@ class Autoencoder(nn.Module):
 
     channels_last = False
 
+    @validated
     def __init__(
         self,
-        input_shape: tuple[int, ...],
-        n_components: int = 10,
-        hidden_sizes: Sequence[int] = (256, 256),
+        input_shape: Sizes,
+        n_components: PositiveInt = 10,
+        hidden_sizes: Sizes = (256, 256),
     ) -> None:
         super().__init__()
         self.encoder = MLPEncoder(input_shape, n_components, hidden_sizes)

@@ -1,14 +1,16 @@
 """The network that tells codes from codes with permuted latents."""
 
 import itertools
-from collections.abc import Sequence
 
 import torch
 from torch import nn
 
+from .._params import PositiveInt, Sizes, validated
+from ._layers import check_sizes
+
 
 class Discriminator(nn.Module):
-    """Dense layers with leaky ReLU (slope 0.2) and two logits, as Kim & Mnih describe it.
+    """Dense layers with leaky ReLU (slope 0.2), then two logits, as in Kim and Mnih (2018).
 
     Parameters
     ----------
@@ -19,7 +21,7 @@ class Discriminator(nn.Module):
 
     References
     ----------
-    H. Kim and A. Mnih, Disentangling by factorising, ICML 2018.
+    .. [1] H. Kim and A. Mnih (2018). Disentangling by factorising. ICML.
 
     Examples
     --------
@@ -30,12 +32,14 @@ class Discriminator(nn.Module):
 
     channels_last = False
 
-    def __init__(self, n_components: int, hidden_sizes: Sequence[int] = (1000,) * 6) -> None:
+    @validated
+    def __init__(self, n_components: PositiveInt, hidden_sizes: Sizes = (1000,) * 6) -> None:
         super().__init__()
+        sizes = [n_components, *check_sizes("hidden_sizes", hidden_sizes)]
         layers: list[nn.Module] = []
-        for n_in, n_out in itertools.pairwise([n_components, *hidden_sizes]):
+        for n_in, n_out in itertools.pairwise(sizes):
             layers += [nn.Linear(n_in, n_out), nn.LeakyReLU(0.2)]
-        self.layers = nn.Sequential(*layers, nn.Linear([n_components, *hidden_sizes][-1], 2))
+        self.layers = nn.Sequential(*layers, nn.Linear(sizes[-1], 2))
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
         return self.layers(z)

@@ -1,19 +1,21 @@
-"""A factorised prior that learns its marginals."""
+"""A factorized prior that learns its marginals."""
 
 import math
 
 import torch
 from torch import nn
 
+from .._params import PositiveInt, validated
+
 _INVERSION_STEPS = 60  # halvings: from a bracket of any sensible width to float64 precision
 
 
-class FactorisedFlow(nn.Module):
+class FactorizedFlow(nn.Module):
     """Planar flows from every latent to a standard normal, one latent at a time.
 
     A layer is ``f(z) = z + (a / w) tanh(w z + b)`` with w > 0 and a > -1, so that its slope
     ``1 + a sech^2(w z + b)`` is positive: every invertible planar flow in one dimension has this
-    form. A new flow is the identity, its density N(0, I).
+    form. A new flow is the identity, and its density is N(0, I).
 
     Parameters
     ----------
@@ -24,20 +26,21 @@ class FactorisedFlow(nn.Module):
 
     References
     ----------
-    D. J. Rezende and S. Mohamed, Variational inference with normalizing flows, ICML 2015.
+    .. [1] D. J. Rezende and S. Mohamed (2015). Variational inference with normalizing flows. ICML.
 
     Examples
     --------
     >>> import torch
-    >>> flow = FactorisedFlow(2)
+    >>> flow = FactorizedFlow(2)
     >>> flow.log_prob(torch.zeros(1, 2))
     tensor([[-0.9189, -0.9189]], grad_fn=<AddBackward0>)
     """
 
-    def __init__(self, n_components: int, n_layers: int = 4) -> None:
+    @validated
+    def __init__(self, n_components: PositiveInt, n_layers: PositiveInt = 4) -> None:
         super().__init__()
         shape = (n_layers, n_components)
-        # softplus(raw_slope) - 1 = a = 0 at the start; the offsets differ, so that layers do.
+        # softplus(raw_slope) - 1 = a = 0 at the start; the offsets differ, so that the layers do.
         self.raw_slope = nn.Parameter(torch.full(shape, math.log(math.e - 1)))
         self.log_scale = nn.Parameter(torch.zeros(shape))
         self.offset = nn.Parameter(torch.randn(shape))
@@ -59,7 +62,7 @@ class FactorisedFlow(nn.Module):
 
     @torch.no_grad()
     def inverse(self, normal: torch.Tensor) -> torch.Tensor:
-        """Values that the flow maps to these: turns normal draws into draws from the prior."""
+        """Values that the flow maps to `normal`: turns normal draws into draws from the prior."""
         reach = ((nn.functional.softplus(self.raw_slope) - 1).abs() / self.log_scale.exp()).sum(0)
         low, high = normal - reach - 1, normal + reach + 1  # tanh moves a value by less than this
         for _ in range(_INVERSION_STEPS):

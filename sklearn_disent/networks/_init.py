@@ -8,10 +8,10 @@ _LAYERS = (nn.Linear, nn.Conv2d, nn.ConvTranspose2d)
 
 
 def he_init_(network: nn.Module) -> None:
-    """He initialisation in place; the last layer, which no ReLU follows, gets half the variance.
+    """Draw He's weights in place; the last layer, which no ReLU follows, gets half the variance.
 
-    In a transposed convolution only one in stride^2 kernel weights reaches an output, which its
-    fan-in must account for.
+    In a transposed convolution only one in stride^2 of the kernel's weights reaches an output, for
+    which its fan-in must account.
     """
     layers = [layer for layer in network.modules() if isinstance(layer, _LAYERS)]
     for layer in layers:
@@ -23,4 +23,5 @@ def he_init_(network: nn.Module) -> None:
         gain = 1.0 if layer is layers[-1] else 2.0
         bound = math.sqrt(3.0 * gain / fan_in)
         nn.init.uniform_(layer.weight, -bound, bound)
-        nn.init.zeros_(layer.bias)
+        if layer.bias is not None:
+            nn.init.zeros_(layer.bias)

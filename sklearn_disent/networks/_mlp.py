@@ -1,16 +1,16 @@
 """Fully connected encoder and decoder, for rows of features or small images."""
 
-from collections.abc import Sequence
 from math import prod
 
 import torch
 from torch import nn
 
-from sklearn_disent.networks._layers import Shape, dense
+from .._params import PositiveInt, Sizes, validated
+from ._layers import Activation, check_sizes, dense
 
 
 class MLPEncoder(nn.Module):
-    """Flatten, hidden layers with ReLU, then ``n_outputs`` linear units.
+    """Flatten, hidden layers with an activation, then ``n_outputs`` linear units.
 
     Parameters
     ----------
@@ -20,6 +20,8 @@ class MLPEncoder(nn.Module):
         Number of outputs; a Gaussian posterior over D latents has 2 D.
     hidden_sizes : sequence of int, default=(256, 256)
         Widths of the hidden layers.
+    activation : callable, default=torch.nn.ReLU
+        Called without arguments for the module that follows each hidden layer.
 
     Examples
     --------
@@ -30,13 +32,18 @@ class MLPEncoder(nn.Module):
 
     channels_last = False
 
+    @validated
     def __init__(
-        self, input_shape: Shape, n_outputs: int, hidden_sizes: Sequence[int] = (256, 256)
+        self,
+        input_shape: Sizes,
+        n_outputs: PositiveInt,
+        hidden_sizes: Sizes = (256, 256),
+        activation: Activation = nn.ReLU,
     ) -> None:
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.Flatten(), *dense([prod(input_shape), *hidden_sizes, n_outputs])
-        )
+        shape = check_sizes("input_shape", input_shape, 1)
+        sizes = [prod(shape), *check_sizes("hidden_sizes", hidden_sizes), n_outputs]
+        self.layers = nn.Sequential(nn.Flatten(), *dense(sizes, activation))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layers(x)
@@ -52,7 +59,9 @@ class MLPDecoder(nn.Module):
     input_shape : tuple of int
         Shape of one observation, ``(n_features,)`` or ``(C, H, W)``.
     hidden_sizes : sequence of int, default=(256, 256)
-        Widths of the hidden layers, as in the encoder; used in reverse order.
+        As in the encoder; used in reverse order.
+    activation : callable, default=torch.nn.ReLU
+        Called without arguments for the module that follows each hidden layer.
 
     Examples
     --------
@@ -63,14 +72,19 @@ class MLPDecoder(nn.Module):
 
     channels_last = False
 
+    @validated
     def __init__(
-        self, n_components: int, input_shape: Shape, hidden_sizes: Sequence[int] = (256, 256)
+        self,
+        n_components: PositiveInt,
+        input_shape: Sizes,
+        hidden_sizes: Sizes = (256, 256),
+        activation: Activation = nn.ReLU,
     ) -> None:
         super().__init__()
-        self.layers = nn.Sequential(
-            *dense([n_components, *reversed(hidden_sizes), prod(input_shape)]),
-            nn.Unflatten(1, tuple(input_shape)),
-        )
+        shape = check_sizes("input_shape", input_shape, 1)
+        widths = check_sizes("hidden_sizes", hidden_sizes)
+        sizes = [n_components, *reversed(widths), prod(shape)]
+        self.layers = nn.Sequential(*dense(sizes, activation), nn.Unflatten(1, shape))
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
         return self.layers(z)

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from sklearn.utils._param_validation import InvalidParameterError
 
+from sklearn_disent._params import InvalidParameterError
 from sklearn_disent.datasets import make_candle_like
 from sklearn_disent.datasets._candle_like import _draw_classes, _render
 

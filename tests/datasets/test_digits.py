@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.ndimage import rotate
 from sklearn.datasets import load_digits
-from sklearn.utils._param_validation import InvalidParameterError
 
+from sklearn_disent._params import InvalidParameterError
 from sklearn_disent.datasets import make_transformed_digits
 
 UPRIGHT = {"rotation": 4, "scale": 4}

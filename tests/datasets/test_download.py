@@ -1,7 +1,6 @@
 """Downloads from a local web site, with everything that goes wrong."""
 
 import socket
-import sys
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -128,9 +127,3 @@ def test_progress_bar_is_shown_only_when_asked(site, tmp_path, capsys):
     assert capsys.readouterr().err == ""
     fetch_file(replace(remote, name="again.bin"), tmp_path, progress=True)
     assert "again.bin" in capsys.readouterr().err
-
-
-def test_download_works_without_tqdm(site, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    remote = site.publish("data.bin", CONTENT)
-    assert fetch_file(remote, tmp_path, progress=True).read_bytes() == CONTENT

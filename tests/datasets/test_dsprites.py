@@ -5,8 +5,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.utils._param_validation import InvalidParameterError
 
+from sklearn_disent._params import InvalidParameterError
 from sklearn_disent.datasets import make_dsprites
 
 # (shape, scale, orientation): the first 16 digits of the sha1 of its 1024 positions and its number

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.io import savemat
-from sklearn.utils._param_validation import InvalidParameterError
 
+from sklearn_disent._params import InvalidParameterError
 from sklearn_disent.datasets import (
     fetch_cars3d,
     fetch_dsprites,
@@ -371,7 +371,7 @@ def test_fetch_cars3d_refuses_incomplete_archives(cars3d, tmp_path):
     with pytest.raises(ValueError, match=r"list.txt with 3 names, got none"):
         fetch_cars3d(data_home=tmp_path / "b", **QUIET)
     cars3d({**car_members(), "data/cars/mid_mesh.mat": b"MATLAB it is not" * 20})
-    with pytest.raises(ValueError, match=r"mid_mesh.mat in .* is no MATLAB file"):
+    with pytest.raises(ValueError, match=r"mid_mesh.mat in .* is not a MATLAB file"):
         fetch_cars3d(data_home=tmp_path / "c", **QUIET)
     cars3d({**car_members(), "data/cars/mid_mesh.mat": mat_bytes(im=np.zeros((4, 4)))})
     with pytest.raises(ValueError, match=r"must be uint8 of shape \(128, 128, 3, 3, 2\)"):
@@ -502,7 +502,10 @@ def test_fetch_smallnorb_fetches_only_the_subset(smallnorb, site, tmp_path):
 @pytest.mark.parametrize(
     ("replaced", "message"),
     [
-        ({"dat": gzip.compress(struct.pack("<Ii3i", 0x1E3D4C52, 1, 1, 1, 1))}, "is no NORB file"),
+        (
+            {"dat": gzip.compress(struct.pack("<Ii3i", 0x1E3D4C52, 1, 1, 1, 1))},
+            "is not a NORB file",
+        ),
         (
             {"dat": gzip.compress(struct.pack("<Ii3i", 0x1E3D4C55, 2, 9, 9, 1))},
             "announces an array",

@@ -1,12 +1,14 @@
 """What holds for the whole room of data sets."""
 
 import inspect
+import re
 import subprocess
 import sys
 
 import pytest
 
 from sklearn_disent import datasets
+from sklearn_disent._params import constraints_of
 
 MAKERS = [name for name in datasets.__all__ if name.startswith(("make_", "fetch_", "load_"))]
 IMAGES = {
@@ -21,7 +23,7 @@ IMAGES = {
 
 
 def test_room_needs_neither_torch_nor_optional_packages():
-    # h5py, pillow and tqdm come with an extra; torch takes seconds to import.
+    # h5py and pillow come with an extra; torch takes seconds to import, tqdm is needed rarely.
     program = (
         "import sys, sklearn_disent.datasets, sklearn_disent.model_selection\n"
         "print([m for m in ('torch', 'skorch', 'h5py', 'PIL', 'tqdm') if m in sys.modules])"
@@ -41,6 +43,55 @@ def test_room_docstrings_are_whole(name):
     assert "<" not in doc.replace("<id>", "")
     for parameter in inspect.signature(function).parameters:
         assert f"{parameter}" in doc
+
+
+def parameter_docs(name):
+    """Type and text of each parameter in the docstring of a function."""
+    doc = inspect.getdoc(getattr(datasets, name))
+    section = doc.split("Parameters\n----------\n")[1].split("\n\nReturns\n")[0]
+    parts = re.split(r"^(\w+) : ", section, flags=re.M)[1:]
+    return dict(zip(parts[::2], (" ".join(part.split()) for part in parts[1::2])))
+
+
+GRIDS = [
+    name for name in MAKERS if "indices" in inspect.signature(getattr(datasets, name)).parameters
+]
+FETCHERS = [name for name in MAKERS if name.startswith("fetch_")]
+# Parameters that mean the same in several functions, and the functions.
+SHARED = {
+    "n_samples": FETCHERS,
+    "indices": FETCHERS,
+    "factors": FETCHERS,
+    "data_home": FETCHERS,
+    "download_if_missing": FETCHERS,
+    "shuffle": FETCHERS,
+    "n_retries": FETCHERS,
+    "delay": FETCHERS,
+    "progress": FETCHERS,
+    "random_state": GRIDS,
+    "return_X_y": GRIDS,
+}
+
+
+@pytest.mark.parametrize("parameter", SHARED)
+def test_room_explains_shared_parameters_in_the_same_words(parameter):
+    names = SHARED[parameter]
+    assert len(names) >= 5
+    texts = {parameter_docs(name)[parameter] for name in names}
+    assert len(texts) == 1, texts
+
+
+@pytest.mark.parametrize("name", sorted(set(MAKERS) - {"load_candle_design"}))
+def test_room_explains_and_checks_every_parameter(name):
+    signature = inspect.signature(getattr(datasets, name))
+    documented = parameter_docs(name)
+    assert list(documented) == list(signature.parameters)
+    assert set(constraints_of(getattr(datasets, name))) == set(signature.parameters)
+    for parameter, text in documented.items():
+        default = signature.parameters[parameter].default
+        if default is not inspect.Parameter.empty:
+            shown = f'"{default}"' if isinstance(default, str) else repr(default)
+            assert f"default={shown}" in text
 
 
 @pytest.mark.parametrize("name", IMAGES)

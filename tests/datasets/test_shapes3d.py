@@ -5,8 +5,8 @@ import hashlib
 
 import numpy as np
 import pytest
-from sklearn.utils._param_validation import InvalidParameterError
 
+from sklearn_disent._params import InvalidParameterError
 from sklearn_disent.datasets import _shapes3d, make_shapes3d
 
 STRAIGHT = {"scale": 4, "orientation": 7}

@@ -1,11 +1,18 @@
 """Factors and codes of known disentanglement."""
 
+import typing
+
 import numpy as np
 import pytest
-from sklearn.utils._param_validation import InvalidParameterError
 
+from sklearn_disent._params import InvalidParameterError
 from sklearn_disent.datasets import make_dependent_factors, make_logical_codes
-from sklearn_disent.datasets._synthetic import _cosine_codes, _dependent_classes
+from sklearn_disent.datasets._synthetic import (
+    _LOGICAL_MAPS,
+    LogicalMap,
+    _cosine_codes,
+    _dependent_classes,
+)
 
 KINDS = {
     "entanglement": (1, 1, 1),
@@ -101,6 +108,10 @@ def test_dependent_factors_refuse_values_out_of_range(arguments, message):
 def test_dependent_factors_refuse_bad_parameters(arguments):
     with pytest.raises(InvalidParameterError):
         make_dependent_factors(**arguments)
+
+
+def test_logical_codes_offers_every_kind_as_an_option():
+    assert set(typing.get_args(LogicalMap)) == set(KINDS) == set(_LOGICAL_MAPS)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -289,7 +289,7 @@ def test_infogan_refuses_images_out_of_range_and_takes_rows(images):
 def test_infogan_convolutional_and_uint8(images):
     X = 255 * images[0]
     gan = InfoGAN(2, max_epochs=1, batch_size=32, random_state=0).fit(X)
-    assert type(gan.discriminator_).__name__ == "BurgessEncoder"
+    assert type(gan.discriminator_).__name__ == "ConvEncoder"
     assert gan.transform(X).shape == (120, 2)
     assert gan.reconstruct(X).shape == X.shape
     assert not hasattr(gan, "score")

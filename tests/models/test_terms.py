@@ -8,7 +8,7 @@ import torch
 from torch import distributions as td
 
 from sklearn_disent.models import _terms as terms
-from sklearn_disent.networks import FactorisedFlow
+from sklearn_disent.networks import FactorizedFlow
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_mws_has_its_constant_so_that_total_correlation_is_not_negative(large):
 
 
 def bent_flow():
-    flow = FactorisedFlow(2, n_layers=3).double()
+    flow = FactorizedFlow(2, n_layers=3).double()
     g = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in flow.parameters():
@@ -207,7 +207,7 @@ def bent_flow():
 
 def test_flow_starts_as_the_standard_normal():
     z = torch.linspace(-3, 3, 7)[:, None].repeat(1, 2)
-    close(FactorisedFlow(2).log_prob(z), td.Normal(0.0, 1.0).log_prob(z))
+    close(FactorizedFlow(2).log_prob(z), td.Normal(0.0, 1.0).log_prob(z))
 
 
 def test_flow_density_integrates_to_one_and_matches_autograd():
