@@ -4,6 +4,7 @@ from ._candle import load_candle, load_candle_design
 from ._candle_like import make_candle_like
 from ._digits import make_transformed_digits
 from ._dsprites import make_dsprites
+from ._faces3d import make_faces3d_like
 from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
 from ._fetch_photos import fetch_cars3d, fetch_smallnorb
 from ._flow import make_flow
@@ -18,6 +19,7 @@ from ._xysquares import make_xysquares
 __all__ = [
     "make_dsprites",
     "make_shapes3d",
+    "make_faces3d_like",
     "make_candle_like",
     "make_transformed_digits",
     "make_xysquares",

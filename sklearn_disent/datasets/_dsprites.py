@@ -124,7 +124,7 @@ def _draw_rows(shape: int, classes: NDArray[np.int64]) -> NDArray[np.uint64]:
     return bits.reshape(n_images, SIDE)
 
 
-def _shrink(images: NDArray[np.uint8], unit: int) -> NDArray[np.uint16]:
+def sums_of_four(images: NDArray[np.uint8], unit: int = 255) -> NDArray[np.uint16]:
     """Sums of 2 x 2 pixels; `unit` is the largest value of a pixel."""
     narrow = images if unit == 1 else images.astype(np.uint16)
     halves = narrow[:, ::2] + narrow[:, 1::2]
@@ -137,7 +137,7 @@ def _finish(
     """Bring images of pixels in 0..unit to their size and type."""
     if image_size == SIDE:
         return images * np.float32(1 / unit) if dtype == "float32" else images
-    sums = _shrink(images, unit)
+    sums = sums_of_four(images, unit)
     if dtype == "uint8":
         return np.array([0, 64, 128, 191, 255], np.uint8)[sums] if unit == 1 else (sums + 2) >> 2
     return sums * np.float32(0.25 / unit)
