@@ -2,6 +2,8 @@
 
 from ._candle import load_candle, load_candle_design
 from ._candle_like import make_candle_like
+from ._celeba import load_celeba
+from ._chairs3d import load_chairs3d
 from ._digits import make_transformed_digits
 from ._dsprites import make_dsprites
 from ._faces3d import make_faces3d_like
@@ -35,6 +37,8 @@ __all__ = [
     "fetch_mpi3d",
     "fetch_cars3d",
     "fetch_smallnorb",
+    "load_chairs3d",
+    "load_celeba",
     "load_candle",
     "load_candle_design",
 ]

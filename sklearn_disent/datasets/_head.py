@@ -53,7 +53,7 @@ class Traits(NamedTuple):
 
 
 # Mean and spread of each trait over people.
-_MEANS = Traits(*[1.0] * 14, skin=0.74, lips=0.62, hair=0.45)
+_MEANS = Traits._make([1.0] * 14 + [0.74, 0.62, 0.45])
 _SPREADS = Traits(
     width=0.06,
     height=0.05,
@@ -97,10 +97,13 @@ class Ellipsoids(NamedTuple):
     kind: NDArray[np.int64]  # (n,), what it is made of
 
 
-def _parts(t: Traits) -> list[tuple[tuple[float, ...], tuple[float, ...], int, float]]:
+Part = tuple[tuple[float, ...], tuple[float, ...], int, float]
+
+
+def _parts(t: Traits) -> list[Part]:
     """Centre, half axes, material, and tilt about the x axis of every part."""
     nose_end = 0.875 + 0.10 * (t.nose_depth - 1)
-    parts = [
+    parts: list[Part] = [
         # Skull, face, jaw, chin and neck.
         ((0, 0.27, -0.10), (0.72 * t.width, 0.72 * t.height, 0.84), SKIN, 0.0),
         ((0, -0.06, 0.10), (0.60 * t.width, 0.80 * t.height, 0.72), SKIN, 0.0),

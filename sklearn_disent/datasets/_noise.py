@@ -59,7 +59,8 @@ def noise_uniform(
     key: np.uint64, indices: NDArray[np.int64], n_columns: int, stream: int = 0
 ) -> NDArray[np.float64]:
     """Uniform numbers (n, n_columns) in [0, 1) of the images."""
-    return (noise_words(key, indices, n_columns, stream) >> np.uint64(11)) * 2.0**-53
+    words = noise_words(key, indices, n_columns, stream) >> np.uint64(11)
+    return words.astype(np.float64) * 2.0**-53
 
 
 def noise_normal(

@@ -15,6 +15,8 @@ from ._noise import noise_normal, noise_uniform
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
 
+ZERO = np.uint64(0)
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -66,7 +68,7 @@ class StructuralModel:
         indices: NDArray[np.int64],
         do: Mapping[str, Floats] | None = None,
         noise: float = 0.0,
-        key: np.uint64 | None = None,
+        key: np.uint64 = ZERO,
     ) -> tuple[Floats, Floats]:
         """Values of the factors (n, n_factors) and of the exogenous variables, by row.
 
@@ -86,10 +88,8 @@ class StructuralModel:
             elif effect is not None:
                 values[name] = effect.equation(values)
                 if noise:
-                    moved = (
-                        values[name] + noise * noise_normal(key, indices, 1, 2 * place + 1)[:, 0]
-                    )
-                    values[name] = np.clip(moved, *self.ranges[name])
+                    shift = noise_normal(key, indices, 1, 2 * place + 1)[:, 0]
+                    values[name] = np.clip(values[name] + noise * shift, *self.ranges[name])
         return np.stack([values[name] for name in self.factors], axis=1), exogenous
 
     def factor_values(self, n_bins: int) -> dict[str, Floats]:
