@@ -181,7 +181,7 @@ def load_celeba(
 
     cache : bool, default=True
         Whether scaled images are kept in a file (2.5 GB for all at 64 x 64), once more than half
-        of them are asked for. Scaling all takes some ten minutes.
+        of them are asked for. Scaling all takes some five minutes.
 
     progress : bool, default=True
         Whether reading shows a progress bar.
