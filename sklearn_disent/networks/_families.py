@@ -62,7 +62,7 @@ class DenseFamily:
 
     hidden_sizes: Shape  # of the encoder; the decoder mirrors them
     decoder_activation: Activation = nn.ReLU
-    n_more: int = 0  # layers that the decoder begins with besides, as wide as the mirror's first
+    n_more: int = 0  # layers before the mirrored ones in the decoder, of the last width
 
     def build(
         self,
@@ -160,9 +160,9 @@ def make_pair(
         per entry, and each halves the image. The decoder has them in reverse order. None takes
         those of the family at this image size (see Notes). The fully connected families have none.
     hidden_sizes : sequence of int or None, default=None
-        Widths of the encoder's hidden dense layers. The decoder has them in reverse order, in
-        "chen_mlp" with one more layer as wide as the first of these, and in "locatello_sbd" not at
-        all. None takes those of the family.
+        Widths of the encoder's hidden dense layers. The decoder has them in reverse order;
+        "chen_mlp" puts one more layer of the last width first, and the decoder of "locatello_sbd"
+        has no dense layers. None takes those of the family.
     init : {"torch", "he"}, default="torch"
         Initial weights: torch's own, or He's. torch's shrink activations from layer to layer, and
         a VAE may then ignore its codes for many epochs before it starts to learn; He's do not.

@@ -210,7 +210,7 @@ def test_least_and_larger_sides_keep_the_dense_layers(architecture, least):
         assert decoder(torch.zeros(1, 10, device="meta")).shape == (1, 2, side, side)
 
 
-def test_broadcast_decoder_knows_the_place():
+def test_broadcast_decoder_tells_places_apart():
     _, decoder = make_pair("locatello_sbd", (1, 8, 8), 2)
     np.testing.assert_allclose(decoder.coordinates[0, 0, :, 3], np.linspace(-1, 1, 8), atol=1e-6)
     np.testing.assert_allclose(decoder.coordinates[0, 1, 5], np.linspace(-1, 1, 8), atol=1e-6)
