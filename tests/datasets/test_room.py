@@ -16,6 +16,10 @@ IMAGES = {
     "make_shapes3d": {"factors": {"scale": 0, "orientation": 7}, "cache": False},
     "make_transformed_digits": {},
     "make_candle_like": {"image_shape": (32, 32)},
+    "make_faces3d_like": {"factors": {"azimuth": 10}, "cache": False},
+    "make_xysquares": {},
+    "make_pendulum": {},
+    "make_flow": {},
 }
 
 
