@@ -122,7 +122,7 @@ def test_constraints_pin_every_dependency():
 
 
 @pytest.mark.skipif(
-    not (ROOT / ".ci").is_dir(), reason="the scripts of the repository are not here"
+    not (ROOT / ".ci").is_dir(), reason="no scripts of the repository"
 )
 def test_every_dependency_has_an_oldest_version_that_is_not_above_the_tested_one():
     command = [sys.executable, ROOT / ".ci" / "floors.py"]
