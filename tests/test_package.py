@@ -121,9 +121,7 @@ def test_constraints_pin_every_dependency():
     assert names - {"sklearn-disent"} <= pins
 
 
-@pytest.mark.skipif(
-    not (ROOT / ".ci").is_dir(), reason="no scripts of the repository"
-)
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="no scripts of the repository")
 def test_every_dependency_has_an_oldest_version_that_is_not_above_the_tested_one():
     command = [sys.executable, ROOT / ".ci" / "floors.py"]
     run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
