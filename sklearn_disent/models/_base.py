@@ -116,7 +116,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
 
         Parameters
         ----------
-        x : Tensor of shape (n, *input_shape)
+        x : Tensor of shape (n, ...)
             Observations.
         output : VAEOutput
             ``mean`` and ``log_var`` of the posteriors, a draw ``z``, and ``decoded``.
@@ -137,7 +137,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
 
         Parameters
         ----------
-        x : Tensor of shape (n, *input_shape)
+        x : Tensor of shape (n, ...)
             Observations.
         decoded : Tensor of the shape of x
             What the decoder returned: logits (Bernoulli) or means (Gaussian).
@@ -156,7 +156,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
 
         Parameters
         ----------
-        decoded : Tensor of shape (n, *input_shape)
+        decoded : Tensor of shape (n, ...)
             Logits (Bernoulli) or means (Gaussian).
 
         Returns

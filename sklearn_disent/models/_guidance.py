@@ -127,7 +127,7 @@ class Guidance(BaseEstimator):
 
         Parameters
         ----------
-        x : Tensor of shape (n, *input_shape)
+        x : Tensor of shape (n, ...)
             Observations.
         output : VAEOutput
             ``mean``, ``log_var``, ``z`` and ``decoded`` of these observations.

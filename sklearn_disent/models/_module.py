@@ -22,7 +22,7 @@ class VAEOutput(NamedTuple):
         Log-variances of the posteriors.
     z : Tensor of shape (n, n_components)
         A draw from each posterior.
-    decoded : Tensor of shape (n, *input_shape)
+    decoded : Tensor of shape (n, ...)
         What the decoder makes of the draws: logits (Bernoulli) or means (Gaussian).
     """
 
