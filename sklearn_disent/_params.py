@@ -72,6 +72,14 @@ Average = Literal["macro"]
 FactorBins = AtLeastTwo | Literal["unique"]
 Predictor = Annotated[Any, HasMethods(["fit", "predict"])]
 
+# -- names, shapes and scales, of Displays above all -----------------------------------------
+
+# Names of factors, codes or scores; a single string is not a list of names.
+Names = Annotated[collections.abc.Sequence[str], "array-like"]
+# (height, width) or (channels, height, width).
+ImageShape = Annotated[collections.abc.Sequence[int], "array-like"]
+Scale = Literal["linear", "log", "symlog", "asinh", "logit"]
+
 
 def validated(func: Callable[P, R]) -> Callable[P, R]:
     """Check the arguments of a function against its annotations whenever it is called.
@@ -131,7 +139,7 @@ def check_options(
 
     `without` names parameters that are not options: they are filled by the caller.
     """
-    caller = func.__name__
+    caller = func.__qualname__
     signature = inspect.signature(func)
     if any(p.kind == p.VAR_KEYWORD for p in signature.parameters.values()):
         return

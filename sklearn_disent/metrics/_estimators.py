@@ -16,18 +16,32 @@ def encode(estimator: Any, X: ArrayLike) -> ArrayLike:
     return estimator.transform(X)
 
 
-def unwrap_estimator(estimator: Any, X: ArrayLike) -> tuple[Any, ArrayLike]:
-    """Innermost estimator of Pipelines and searches, and the data as it reaches that estimator.
+def innermost(estimator: Any) -> Any:
+    """The estimator at the heart of Pipelines and searches."""
+    return _chain(estimator)[-1]
 
-    Trailing "passthrough" steps of a Pipeline are looked through.
+
+def unwrap_estimator(estimator: Any, X: ArrayLike) -> tuple[Any, ArrayLike]:
+    """Innermost estimator of Pipelines and searches, and the data as it reaches that estimator."""
+    *steps, last = _chain(estimator)
+    for step in steps:
+        X = step.transform(X)
+    return last, X
+
+
+def _chain(estimator: Any) -> list[Any]:
+    """What data pass through, one after the other, up to the innermost estimator.
+
+    "passthrough" steps of a Pipeline are looked through.
     """
     if hasattr(estimator, "best_estimator_"):
-        return unwrap_estimator(estimator.best_estimator_, X)
-    if isinstance(estimator, Pipeline):
-        steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
-        if not steps:
-            raise TypeError("A Pipeline of nothing but 'passthrough' has no estimator to score.")
-        for step in steps[:-1]:
-            X = step.transform(X)
-        return unwrap_estimator(steps[-1], X)
-    return estimator, X
+        return _chain(estimator.best_estimator_)
+    if not isinstance(estimator, Pipeline):
+        return [estimator]
+    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+    if not steps:
+        raise TypeError(
+            "A Pipeline of nothing but 'passthrough' has no estimator in it. Pass one that ends "
+            "in a fitted model."
+        )
+    return [*steps[:-1], *_chain(steps[-1])]

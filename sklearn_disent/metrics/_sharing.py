@@ -7,6 +7,7 @@ rest on which matrix: the function that computes a matrix carries `shared`, and 
 
 import functools
 import inspect
+from collections import ChainMap
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,7 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 # Per thread and per task, as context variables are: metrics elsewhere see nothing of it.
-_STORE: ContextVar[dict[Hashable, tuple[Any, Any]] | None] = ContextVar("store", default=None)
+_STORE: ContextVar[ChainMap[Hashable, tuple[Any, Any]] | None] = ContextVar("store", default=None)
 
 
 @contextmanager
@@ -28,8 +29,12 @@ def sharing() -> Iterator[None]:
 
     Data count as equal if they are the same object, settings if they are equal. The data must not
     change meanwhile, nor may anyone write into a result.
+
+    Blocks nest: an inner one finds the results of the outer ones, and keeps its own only until
+    its own end, so that the many resamples of a report do not pile up.
     """
-    token = _STORE.set({})
+    outer = _STORE.get()
+    token = _STORE.set(ChainMap() if outer is None else outer.new_child())
     try:
         yield
     finally:

@@ -46,7 +46,7 @@ def report(vae, images):
         vae,
         *images,
         metrics=["mig", "sap", "gaussian_total_correlation_error"],
-        n_bootstrap=5,
+        n_resamples=5,
         factor_names=["row <b>", "column"],
         random_state=0,
     )
@@ -106,7 +106,7 @@ def test_report_table_shows_values_and_intervals(report):
 def test_report_shows_chance_on_request(images):
     y = images[1]
     report = DisentanglementReport.from_estimator(
-        PCA(2).fit(y), y, y, metrics=["mig"], n_bootstrap=0, n_permutations=3, random_state=0
+        PCA(2).fit(y), y, y, metrics=["mig"], n_resamples=0, n_permutations=3, random_state=0
     )
     assert f'<td class="number">{report.scores["mig"]["chance"]:.3f}</td>' in report.to_html()
     assert '<th class="number">p-value</th>' in report.to_html()
@@ -122,7 +122,7 @@ def test_report_of_pipelines_leaves_out_what_there_is_not(images):
     rows = X.reshape(120, -1).astype(float)
     pipeline = make_pipeline("passthrough", PCA(3)).fit(rows)
     report = DisentanglementReport.from_estimator(
-        pipeline, rows, y, metrics=["mig"], n_bootstrap=0, image_shape=(8, 8)
+        pipeline, rows, y, metrics=["mig"], n_resamples=0, image_shape=(8, 8)
     )
     text = report.to_html()
     assert Page(text).headings[1:-1] == [
@@ -147,7 +147,7 @@ def test_report_escapes_what_it_writes():
 def test_report_of_searches_and_continuous_factors(search, images):
     X, y = images
     report = DisentanglementReport.from_estimator(
-        search, X, y + 0.25, metrics=["mig"], n_bootstrap=0, factor_bins=5
+        search, X, y + 0.25, metrics=["mig"], n_resamples=0, factor_bins=5
     )
     expected = disentanglement_report(
         y + 0.25, search.transform(X), metrics=["mig"], factor_bins=5, output="dict"

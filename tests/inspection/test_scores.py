@@ -225,5 +225,5 @@ def test_agreement_needs_models_and_metrics():
             MetricAgreementDisplay.from_scores(scores)
     with pytest.raises(ValueError, match="finite scores in every metric, got 2"):
         MetricAgreementDisplay.from_scores({"a": [1, 2, np.nan], "b": [1, 2, 3]})
-    with pytest.raises(ValueError, match="square and finite"):
+    with pytest.raises(ValueError, match="square table of finite numbers"):
         MetricAgreementDisplay(np.zeros((2, 3))).plot()

@@ -150,14 +150,16 @@ def test_sharing_ends_with_its_block():
         assert double(data, factor=2.0) is not double(data)
         assert double([1, 2]) is not double(data)
         with sharing():
-            double(data)
+            assert double(data) is double(data)
+            within = double(data, 5)
+        assert double(data, 5) is not within
         rng = np.random.RandomState(0)
         assert double(data, random_state=rng) is not double(data, random_state=rng)
         other = threading.Thread(target=double, args=(data,))
         other.start()
         other.join()
     double(data)
-    assert len(calls) == 3 + 1 + 2 + 1 + 1
+    assert len(calls) == 3 + 2 + 2 + 1 + 1
 
 
 def test_report_forms_agree():

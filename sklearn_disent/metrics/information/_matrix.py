@@ -104,7 +104,8 @@ def checked_information(
         n_bins=n_bins,
         strategy=strategy,
         bias_correction=bias_correction,
-        random_state=random_state,
+        # Nothing else draws: with any seed, the other matrices are the same, and shared.
+        random_state=random_state if bias_correction == "permutation" else None,
     )
     return checked, info
 
