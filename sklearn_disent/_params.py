@@ -102,7 +102,11 @@ def validated(func: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(func)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         if not get_config()["skip_parameter_validation"]:
-            given = signature.bind(*args, **kwargs).arguments
+            _refuse_unknown(func, kwargs)
+            try:
+                given = signature.bind(*args, **kwargs).arguments
+            except TypeError:
+                return func(*args, **kwargs)  # Python's own message says what is missing
             validate_parameter_constraints(constraints_of(func), given, func.__qualname__)
         return func(*args, **kwargs)
 
@@ -139,18 +143,23 @@ def check_options(
 
     `without` names parameters that are not options: they are filled by the caller.
     """
-    caller = func.__qualname__
-    signature = inspect.signature(func)
-    if any(p.kind == p.VAR_KEYWORD for p in signature.parameters.values()):
+    _refuse_unknown(func, options, without=without)
+    validate_parameter_constraints(constraints_of(func), dict(options), func.__qualname__)
+
+
+def _refuse_unknown(
+    func: Callable[..., Any], options: Iterable[str], *, without: Iterable[str] = ()
+) -> None:
+    parameters = inspect.signature(func).parameters
+    if any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
         return
-    names = [name for name in signature.parameters if name not in set(without)]
+    names = [name for name in parameters if name not in {"self", "cls", *without}]
     unknown = [name for name in options if name not in names]
     if unknown:
         raise TypeError(
-            f"{caller} has no option {', '.join(map(repr, unknown))}. Its options are "
+            f"{func.__qualname__} has no option {', '.join(map(repr, unknown))}. Its options are "
             f"{', '.join(names) or 'none'}."
         )
-    validate_parameter_constraints(constraints_of(func), dict(options), caller)
 
 
 def _allowed(hint: Any) -> list[Any] | None:

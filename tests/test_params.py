@@ -80,6 +80,13 @@ def test_validated_refuses(name, value, match):
     assert f"'{name}' parameter of paint" in str(caught.value)
 
 
+def test_validated_names_the_options_there_are():
+    with pytest.raises(TypeError, match=r"paint has no option 'colour'\. Its options are canvas, "):
+        paint(np.zeros(3), colour="red")
+    with pytest.raises(TypeError, match=r"paint\(\) missing 1 required positional argument"):
+        paint(color="red")
+
+
 def test_validated_lets_good_values_pass():
     assert paint(np.zeros(3), [1], color=None, side=64, n_coats=None, width=2) == "painted"
 

@@ -88,8 +88,9 @@ def check_relevance(kind: str, params: Mapping[str, Any] | None) -> None:
     check_options(_KINDS[kind], params or {}, without=("factors", "codes"))
 
 
-def colormap(cmap: "str | Colormap") -> "Colormap":
+def colormap(cmap: str | Colormap) -> Colormap:
     """A colormap by its name, or as it is."""
+    pyplot("A Display")
     import matplotlib
 
     if isinstance(cmap, matplotlib.colors.Colormap):
@@ -117,6 +118,7 @@ def check_number_format(values_format: str) -> None:
 
 def line_options(line_kw: Mapping[str, Any] | None) -> dict[str, Any]:
     """Options of ``Axes.plot`` by their full names; others are refused."""
+    pyplot("A Display")
     from matplotlib.lines import Line2D
 
     return _artist_options("line_kw", line_kw, Line2D)
@@ -124,6 +126,7 @@ def line_options(line_kw: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def image_options(image_kw: Mapping[str, Any] | None) -> dict[str, Any]:
     """Options of ``Axes.imshow`` by their full names; others are refused."""
+    pyplot("A Display")
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 

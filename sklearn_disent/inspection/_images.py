@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._common import Axes, Colormap, colormap
+from ._common import Axes, Colormap
 
 # Gray between images: it stands out from black and from white grounds.
 _GAP = 0.75
@@ -94,9 +94,9 @@ def gap_of(images: NDArray) -> int:
     return max(1, images.shape[2] // 32)
 
 
-def show_mosaic(ax: Axes, images: NDArray, cmap: str | Colormap) -> None:
+def show_mosaic(ax: Axes, images: NDArray, cmap: Colormap) -> None:
     """Draw (rows, columns, height, width[, 3]) images of intensities in [0, 1]."""
-    colors = colormap(cmap).with_extremes(bad=str(_GAP))
+    colors = cmap.with_extremes(bad=str(_GAP))
     ax.imshow(mosaic(images), cmap=colors, vmin=0, vmax=1, interpolation="nearest")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)

@@ -200,6 +200,7 @@ class MetricAgreementDisplay:
         -------
         self : MetricAgreementDisplay
         """
+        colors = colormap(cmap)
         correlation = np.asarray(self.correlation, dtype=float)
         n = len(correlation)
         if correlation.shape != (n, n) or not np.isfinite(correlation).all():
@@ -211,7 +212,7 @@ class MetricAgreementDisplay:
         side = min(14.0, 0.55 * n + 2.2)
         self.ax_ = one_axes(ax, (side + 0.9, side), type(self).__name__)
         self.figure_ = self.ax_.figure
-        image = self.ax_.imshow(correlation, cmap=colormap(cmap), vmin=-1, vmax=1)
+        image = self.ax_.imshow(correlation, cmap=colors, vmin=-1, vmax=1)
         label_cells(self.ax_, names, names, slanted=True)
         if include_values or (include_values is None and n <= _MAX_METRICS):
             write_cells(self.ax_, correlation, lambda value: abs(value) > _DARK)

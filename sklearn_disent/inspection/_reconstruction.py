@@ -12,6 +12,7 @@ from ._common import (
     Colormap,
     check_drawing,
     coder_of,
+    colormap,
     label_edges,
     one_axes,
     panel_grid,
@@ -176,6 +177,7 @@ class ReconstructionDisplay:
         -------
         self : ReconstructionDisplay
         """
+        colors = colormap(cmap)
         first, second = np.asarray(self.originals), np.asarray(self.reconstructions)
         if first.shape != second.shape or not len(first):
             raise ValueError(
@@ -186,13 +188,11 @@ class ReconstructionDisplay:
         if images is None or others is None:
             self._plot_rows(ax, first, second, yscale)
         else:
-            self._plot_images(ax, np.stack(intensities(images, others)), cmap, difference)
+            self._plot_images(ax, np.stack(intensities(images, others)), colors, difference)
         self.figure_ = self.axes_.flat[0].figure
         return self
 
-    def _plot_images(
-        self, ax: Any, images: np.ndarray, cmap: str | Colormap, difference: bool
-    ) -> None:
+    def _plot_images(self, ax: Any, images: np.ndarray, cmap: Colormap, difference: bool) -> None:
         labels = ["original", "reconstruction"]
         if difference:
             images = np.concatenate([images, np.abs(images[:1] - images[1:])])

@@ -231,6 +231,7 @@ class RelevanceDisplay:
         self : RelevanceDisplay
         """
         check_number_format(values_format)
+        colors = colormap(cmap)
         relevance = np.asarray(self.relevance, dtype=np.float64)
         if relevance.ndim != 2 or not np.isfinite(relevance).all():
             raise ValueError(
@@ -243,7 +244,7 @@ class RelevanceDisplay:
         size = min(16.0, 0.55 * n_codes + 2.6), min(12.0, 0.42 * n_factors + 1.2)
         self.ax_ = one_axes(ax, size, type(self).__name__)
         self.figure_ = self.ax_.figure
-        image = self.ax_.imshow(relevance, cmap=colormap(cmap), vmin=0, aspect="auto")
+        image = self.ax_.imshow(relevance, cmap=colors, vmin=0, aspect="auto")
         label_cells(self.ax_, rows, columns, slanted=max(map(len, columns)) > _MAX_SHORT)
         self.ax_.set(xlabel="code", ylabel="factor")
         if include_values or (include_values is None and relevance.size <= _MAX_NUMBERS):

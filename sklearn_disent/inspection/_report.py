@@ -23,7 +23,7 @@ from .._params import (
 from ..metrics import disentanglement_report, relevance_matrix
 from ..metrics._estimators import innermost
 from ..metrics._sharing import sharing
-from ._common import codes_of, look_inside, pyplot, score_label
+from ._common import coder_of, codes_of, look_inside, pyplot, score_label
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
 from ._reconstruction import ReconstructionDisplay
@@ -315,8 +315,11 @@ def _displays(
             image_shape=image_shape,
             **named,
         )
-        displays["Reconstructions"] = ReconstructionDisplay.from_estimator(
-            estimator, X, image_shape=image_shape
+        coder = coder_of(estimator, X, "DisentanglementReport")
+        displays["Reconstructions"] = ReconstructionDisplay.from_predictions(
+            coder.X[:10],
+            coder.decode(coder.codes[:10]),
+            image_shape=coder.image_shape if image_shape is None else image_shape,
         )
     if getattr(inner, "history_", None):
         displays["History"] = HistoryDisplay.from_estimator(estimator)

@@ -232,12 +232,13 @@ class TraversalDisplay:
         -------
         self : TraversalDisplay
         """
+        colors = None if cmap is None else colormap(cmap)
         decoded, labels = self._checked()
         images = self._images(decoded)
         if images is None:
-            self._plot_rows(ax, decoded, labels, colormap(cmap or "viridis"), yscale)
+            self._plot_rows(ax, decoded, labels, colors or colormap("viridis"), yscale)
         else:
-            self._plot_images(ax, images, labels, colormap(cmap or "gray"))
+            self._plot_images(ax, images, labels, colors or colormap("gray"))
         self.figure_ = self.axes_.flat[0].figure
         return self
 
