@@ -102,10 +102,10 @@ def validated(func: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(func)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         if not get_config()["skip_parameter_validation"]:
-            _refuse_unknown(func, kwargs)
             try:
                 given = signature.bind(*args, **kwargs).arguments
             except TypeError:
+                _refuse_unknown(func, kwargs)
                 return func(*args, **kwargs)  # Python's own message says what is missing
             validate_parameter_constraints(constraints_of(func), given, func.__qualname__)
         return func(*args, **kwargs)
