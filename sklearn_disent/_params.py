@@ -110,6 +110,7 @@ def validated(func: Callable[P, R]) -> Callable[P, R]:
             validate_parameter_constraints(constraints_of(func), given, func.__qualname__)
         return func(*args, **kwargs)
 
+    vars(wrapper)["_is_validated"] = True
     return wrapper
 
 
@@ -141,10 +142,16 @@ def check_options(
 ) -> None:
     """Refuse options that a function does not have, or values that it does not take.
 
-    `without` names parameters that are not options: they are filled by the caller.
+    `without` names parameters that are not options: they are filled by the caller. Values are
+    checked for functions that are `validated`; any other function is asked for its names alone.
     """
     _refuse_unknown(func, options, without=without)
-    validate_parameter_constraints(constraints_of(func), dict(options), func.__qualname__)
+    if getattr(func, "_is_validated", False):
+        validate_parameter_constraints(constraints_of(func), dict(options), _name_of(func))
+
+
+def _name_of(func: Callable[..., Any]) -> str:
+    return getattr(func, "__qualname__", type(func).__name__)
 
 
 def _refuse_unknown(
@@ -157,7 +164,7 @@ def _refuse_unknown(
     unknown = [name for name in options if name not in names]
     if unknown:
         raise TypeError(
-            f"{func.__qualname__} has no option {', '.join(map(repr, unknown))}. Its options are "
+            f"{_name_of(func)} has no option {', '.join(map(repr, unknown))}. Its options are "
             f"{', '.join(names) or 'none'}."
         )
 

@@ -12,9 +12,11 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
 from .._params import check_options
+from ..metrics._catalogue import LABELS
 from ..metrics._estimators import encode, unwrap_estimator
 from ..metrics._relevance import _KINDS
 from ..metrics._sharing import shared
+from ..metrics._validation import check_codes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,29 +32,8 @@ AxesGrid: TypeAlias = NDArray[Any]
 # The palette of Okabe and Ito: its colors stay apart for every common kind of color vision.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
-# Parts of the names of scores that are abbreviations, and what scores are measured in.
-_ABBREVIATIONS = {
-    "mig",
-    "rmig",
-    "sap",
-    "dci",
-    "irs",
-    "med",
-    "udr",
-    "elbo",
-    "jemmig",
-    "dcimig",
-    "kl",
-}
-_WRITTEN = {
-    "beta_vae": "BetaVAE score",
-    "factor_vae": "FactorVAE score",
-    "mig_sup": "MIG-sup",
-    "infom": "InfoM",
-    "infoc": "InfoC",
-    "infoe": "InfoE",
-}
-_UNITS = {"elbo": "nats"}
+# Parts of names that are abbreviations, in terms of a loss and in scores outside the catalogue.
+_ABBREVIATIONS = {"elbo", "kl", "mig", "udr"}
 
 
 # -- options -------------------------------------------------------------------------------------
@@ -285,11 +266,8 @@ def names_of(
 
 def score_label(name: str, labels: Mapping[str, str] | None = None) -> str:
     """A score's name as one reads it, with its unit: "elbo" is "ELBO (nats)"."""
-    if labels and name in labels:
-        return labels[name]
-    words = [w.upper() if w in _ABBREVIATIONS else w for w in name.split("_")]
-    unit = f" ({_UNITS[name]})" if name in _UNITS else ""
-    return _WRITTEN.get(name, " ".join(words)) + unit
+    words = (w.upper() if w in _ABBREVIATIONS else w for w in name.split("_"))
+    return {**LABELS, **(labels or {})}.get(name, " ".join(words))
 
 
 # -- codes and decoders --------------------------------------------------------------------------
@@ -305,6 +283,12 @@ def assignment(relevance: NDArray[np.float64]) -> dict[int, int]:
 def codes_of(estimator: Any, X: Any) -> NDArray:
     """Codes of X as an array; several Displays of the same X share them."""
     return np.asarray(encode(estimator, X))
+
+
+@shared
+def scored_codes(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """Codes of X as metrics take them; one and the same array, so that matrices are shared."""
+    return check_codes(codes_of(estimator, X), nan_policy="omit")
 
 
 @shared

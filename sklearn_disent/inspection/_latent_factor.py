@@ -15,9 +15,9 @@ from ._common import (
     assignment,
     axes_grid,
     check_drawing,
-    codes_of,
     colormap,
     names_of,
+    scored_codes,
 )
 
 Pair = tuple[str, str]
@@ -149,7 +149,7 @@ class LatentFactorDisplay:
         check_drawing(cls.from_estimator, options)
         return cls.from_predictions(
             y,
-            codes_of(estimator, X),
+            scored_codes(estimator, X),
             factor_names=factor_names,
             code_names=code_names,
             pairs=pairs,

@@ -16,11 +16,11 @@ from ._common import (
     check_drawing,
     check_number_format,
     check_relevance,
-    codes_of,
     colormap,
     label_cells,
     names_of,
     one_axes,
+    scored_codes,
     write_cells,
 )
 
@@ -139,7 +139,7 @@ class RelevanceDisplay:
         check_relevance(kind, relevance_params)
         return cls.from_predictions(
             y,
-            codes_of(estimator, X),
+            scored_codes(estimator, X),
             kind=kind,
             factor_names=factor_names,
             code_names=code_names,

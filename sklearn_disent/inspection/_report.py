@@ -5,7 +5,7 @@ import io
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,10 +20,11 @@ from .._params import (
     RandomStateLike,
     validated,
 )
-from ..metrics import disentanglement_report, relevance_matrix
+from ..metrics import disentanglement_report
 from ..metrics._estimators import innermost
+from ..metrics._report import Metrics, _check_params, _choose
 from ..metrics._sharing import sharing
-from ._common import coder_of, codes_of, look_inside, pyplot, score_label
+from ._common import coder_of, look_inside, pyplot, score_label, scored_codes
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
 from ._reconstruction import ReconstructionDisplay
@@ -146,7 +147,7 @@ class DisentanglementReport:
         X: Any,
         y: ArrayLike,
         *,
-        metrics: Literal["all"] | Names | None = None,
+        metrics: Metrics | None = None,
         metric_params: Mapping[str, Mapping[str, Any]] | None = None,
         n_resamples: NonNegativeInt = 100,
         confidence_level: OpenShare = 0.95,
@@ -171,13 +172,14 @@ class DisentanglementReport:
             Observations, preferably held out from training.
         y : array-like of shape (n_samples, n_factors)
             Their factors.
-        metrics : "all", list of str or None, default=None
-            Names of metrics, as in :func:`~sklearn_disent.metrics.disentanglement_report`; two or
-            three fast ones per question if None.
+        metrics : "all", list of (str, callable or Metric) or None, default=None
+            Names of metrics, functions of your own, or both, as in
+            :func:`~sklearn_disent.metrics.disentanglement_report`; two or three fast metrics per
+            question if None.
         metric_params : dict or None, default=None
             Options by the name of the metric, such as ``{"mig": {"n_bins": 10}}``.
         n_resamples : int, default=100
-            Number of resamples for confidence intervals; 0 for none.
+            Number of half-samples for confidence intervals; 0 for none.
         confidence_level : float, default=0.95
             Level of the intervals.
         n_permutations : int, default=0
@@ -201,17 +203,17 @@ class DisentanglementReport:
         report : DisentanglementReport
         """
         pyplot(cls.__name__)
+        metrics = list(_METRICS) if metrics is None else metrics
+        _check_params(metric_params, _choose(metrics))
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
         with sharing():
-            codes = codes_of(estimator, X)
-            # First of all: what is computed here is shared by the scores and the pictures.
-            relevance_matrix(y, codes, **binned)
+            codes = scored_codes(estimator, X)
             scores = disentanglement_report(
                 y,
                 codes,
-                metrics=_chosen(metrics),
+                metrics=metrics,
                 metric_params=metric_params,
-                n_bootstrap=n_resamples,
+                n_resamples=n_resamples,
                 confidence_level=confidence_level,
                 n_permutations=n_permutations,
                 factor_bins=factor_bins,
@@ -274,12 +276,6 @@ class DisentanglementReport:
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={row['value']:.3f}" for name, row in self.scores.items())
         return f"<{self.title}: {values}>"
-
-
-def _chosen(metrics: str | Sequence[str] | None) -> str | list[str]:
-    if isinstance(metrics, str):
-        return metrics
-    return list(_METRICS if metrics is None else metrics)
 
 
 def _displays(

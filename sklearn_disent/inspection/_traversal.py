@@ -34,6 +34,7 @@ from ._common import (
     panel_grid,
     posterior_of,
     pyplot,
+    scored_codes,
 )
 from ._images import as_images, centers, intensities, show_mosaic
 
@@ -190,7 +191,13 @@ class TraversalDisplay:
         check_relevance(relevance, relevance_params)
         coder = coder_of(estimator, X, cls.__name__)
         order = _resolve(order, coder, y)
-        names = _matched_names(coder, y, factor_names, relevance, relevance_params)
+        names = {}
+        if y is not None:
+            matrix = relevance_matrix(
+                y, scored_codes(estimator, X), kind=relevance, **(relevance_params or {})
+            )
+            given = names_of(factor_names, y, len(matrix), "factor ", "factor_names")
+            names = {j: given[k] for k, j in assignment(matrix).items()}
         latents, labels = _ordered(order, coder, names)
         latents, labels = latents[:n_latents], labels[:n_latents]
         steps = np.linspace(-max_std, max_std, n_steps)
@@ -384,21 +391,6 @@ def _resolve(order: Any, coder: Coder, y: Any) -> Any:
             "order='std'."
         )
     return order
-
-
-def _matched_names(
-    coder: Coder,
-    y: Any,
-    factor_names: Sequence[str] | None,
-    kind: Kind,
-    params: Mapping[str, Any] | None,
-) -> dict[int, str]:
-    """Latent -> name of the factor that it is matched with, in the order of the factors."""
-    if y is None:
-        return {}
-    relevance = relevance_matrix(y, coder.codes, kind=kind, **(params or {}))
-    names = names_of(factor_names, y, len(relevance), "factor ", "factor_names")
-    return {j: names[k] for k, j in assignment(relevance).items()}
 
 
 def _ordered(order: Any, coder: Coder, names: dict[int, str]) -> tuple[NDArray, list[str]]:

@@ -1,5 +1,6 @@
 """Disentanglement metrics: ``metric(factors, codes)`` returns a float. No torch here."""
 
+from ._catalogue import Metric
 from ._relevance import relevance_matrix
 from ._report import disentanglement_report
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
@@ -53,77 +54,68 @@ from .topology._score import manifold_topology_score
 from .topology._transport import wasserstein_barycenter_1d, wasserstein_distance_1d
 
 __all__ = [
-    # _validation, _relevance
+    # all at once
+    "Metric",
     "check_factors_codes",
+    "disentanglement_report",
+    "get_scorer",
+    "get_scorer_names",
+    "multimetric_scorer",
     "relevance_matrix",
-    # _information
+    # information
     "mig_score",
     "mig_sup_score",
     "dcimig_score",
     "modularity_score",
-    # _posterior
     "rmig_score",
     "jemmig_score",
-    # _minimality
     "minimality_score",
     "sufficiency_score",
-    # _infomec
     "infom_score",
     "infoc_score",
     "infoe_score",
-    # _med
     "med_disentanglement_score",
     "med_completeness_score",
-    # _dci
+    # prediction
     "dci_disentanglement_score",
     "dci_completeness_score",
     "dci_informativeness_score",
     "dci_scores",
     "DCIScores",
-    # _predictive
     "sap_score",
     "explicitness_score",
     "downstream_accuracy_score",
-    # _interventional
+    # intervention
     "beta_vae_score",
     "factor_vae_score",
     "r_factor_vae_score",
-    # _robustness
     "irs_score",
     "unconfoundedness_score",
-    # _counterfactual
-    "counterfactual_generativeness_score",
-    "CounterfactualGenerativenessScorer",
-    # _logical_modularity, _pairs
+    # logical
     "modularity_distance",
     "product_modularity_score",
     "constancy_modularity_score",
     "product_approximation",
     "classes_from_pairs",
-    # _logical_informativeness
     "informativeness_distance",
     "inverse_informativeness_score",
     "contraction_informativeness_score",
-    # _unsupervised
+    # independence
     "gaussian_total_correlation_error",
     "gaussian_wasserstein_correlation_error",
     "code_mutual_info_error",
     "factorised_support_distance",
     "udr_score",
-    # _topological, _living_times, _transport
+    # topology
     "manifold_topology_score",
     "relative_living_times",
     "wasserstein_barycenter_1d",
     "wasserstein_distance_1d",
-    # _generative
+    # of_models
     "posterior_mig_score",
+    "counterfactual_generativeness_score",
+    "CounterfactualGenerativenessScorer",
     "elbo_decomposition",
     "ELBODecomposition",
     "elbo_score",
-    # _report
-    "disentanglement_report",
-    # _scorer
-    "get_scorer",
-    "get_scorer_names",
-    "multimetric_scorer",
 ]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._params import validated
+from .._params import check_options, validated
 from .information._matrix import mutual_info_matrix
 from .intervention._robustness import robustness_matrix
 from .prediction._predictors import (
@@ -19,9 +19,8 @@ __all__ = ["relevance_matrix"]
 
 Kind = Literal["mutual_info", "correlation", "importance", "predictability", "robustness"]
 
-# kind -> function(factors, codes, **options) giving the matrix. The modules of the others may
-# not import this one: they are imported here.
-_KINDS: dict[str, Callable[..., NDArray]] = {
+# The validated function (factors, codes, *, options) of each kind.
+_KINDS: dict[Kind, Callable[..., NDArray[np.float64]]] = {
     "mutual_info": mutual_info_matrix,
     "correlation": correlation_matrix,
     "importance": importance_matrix,
@@ -36,7 +35,7 @@ def relevance_matrix(
 ) -> NDArray[np.float64]:
     """How strongly each code depends on each factor, the matrix behind the scores.
 
-    All entries are non-negative, larger where a code has more to do with a factor.
+    All entries are non-negative, and larger where a code has more to do with a factor.
 
     Parameters
     ----------
@@ -44,7 +43,8 @@ def relevance_matrix(
         The ground-truth factors.
     codes : array-like of shape (n_samples, n_codes)
         The representation.
-    kind : str, default="mutual_info"
+    kind : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
+            default="mutual_info"
         - "mutual_info": mutual information of factor and binned code, in nats.
         - "correlation": absolute Pearson correlation; continuous factors are welcome, classes
           count by their value, strings by their sorted rank.
@@ -52,11 +52,11 @@ def relevance_matrix(
           :func:`dci_disentanglement_score`.
         - "predictability": r^2 or accuracy of a linear predictor of the factor from the code
           alone, as in :func:`sap_score`.
-        - "robustness": how still the code stays while the factor does, as in :func:`irs_score`,
-          from 0 to 1.
+        - "robustness": how little the code changes while the factor stays the same, as in
+          :func:`irs_score`, from 0 to 1.
     **options
-        Passed to the computation. "mutual_info" takes `n_bins`, `strategy`, `factor_bins`,
-        `bias_correction`, `sample_weight`, `nan_policy` and `random_state`, as
+        Options of this kind; any other is an error. "mutual_info" takes `n_bins`, `strategy`,
+        `factor_bins`, `bias_correction`, `sample_weight`, `nan_policy` and `random_state`, as
         :func:`mig_score` does; "correlation" takes `sample_weight` and `nan_policy`;
         "importance" takes `estimator`, `test_size`, `split`, `nan_policy`, `n_jobs` and
         `random_state`, as :func:`dci_disentanglement_score` does; "predictability" takes these,
@@ -85,4 +85,6 @@ def relevance_matrix(
     array([[0.693, 0.   ],
            [0.   , 0.693]])
     """
-    return _KINDS[kind](factors, codes, **options)
+    matrix_of = _KINDS[kind]
+    check_options(matrix_of, options, without=["factors", "codes"])
+    return matrix_of(factors, codes, **options)

@@ -62,7 +62,7 @@ def test_report_scores_are_those_of_the_text(report, vae, images):
         y,
         vae.transform(X),
         metrics=["mig", "sap", "gaussian_total_correlation_error"],
-        n_bootstrap=5,
+        n_resamples=5,
         output="dict",
         random_state=0,
     )
