@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._params import check_options
 from ..metrics._catalogue import LABELS
 from ..metrics._estimators import encode, unwrap_estimator
-from ..metrics._relevance import _KINDS
+from ..metrics._relevance import _KINDS, Kind
 from ..metrics._sharing import shared
 from ..metrics._validation import check_codes
 
@@ -64,7 +64,7 @@ def _keywords(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in parameters if p.kind == p.KEYWORD_ONLY]
 
 
-def check_relevance(kind: str, params: Mapping[str, Any] | None) -> None:
+def check_relevance(kind: Kind, params: Mapping[str, Any] | None) -> None:
     """Refuse options that the relevance matrix of this kind does not have."""
     check_options(_KINDS[kind], params or {}, without=("factors", "codes"))
 

@@ -208,7 +208,7 @@ class DisentanglementReport:
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
         with sharing():
             codes = scored_codes(estimator, X)
-            scores = disentanglement_report(
+            scores: Any = disentanglement_report(
                 y,
                 codes,
                 metrics=metrics,
