@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._params import check_options
 from ..metrics._catalogue import LABELS
-from ..metrics._estimators import encode, unwrap_estimator
+from ..metrics._estimators import encode, posterior_of, unwrap_estimator
+from ..metrics._numeric import gaussian_kl
 from ..metrics._relevance import _KINDS, Kind
 from ..metrics._sharing import shared
 from ..metrics._validation import check_codes
@@ -298,9 +299,9 @@ def look_inside(estimator: Any, X: Any) -> tuple[Any, Any]:
 
 
 @shared
-def posterior_of(estimator: Any, X: Any) -> tuple[NDArray, NDArray]:
-    """Means and log-variances of an innermost estimator."""
-    return estimator.posterior(X)
+def latent_kl(estimator: Any, X: Any) -> NDArray[np.float64]:
+    """Mean KL divergence of the posterior of each latent from N(0, 1), in nats."""
+    return gaussian_kl(*posterior_of(estimator, X)).mean(axis=0)
 
 
 class Coder(NamedTuple):

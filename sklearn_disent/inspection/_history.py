@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._params import Names, PositiveInt, Scale, validated
-from ..metrics._estimators import innermost
+from ..metrics._estimators import path_to_model
 from ._common import COLORS, Axes, check_drawing, panel_grid, score_label
 
 # Whose rows of the history are drawn, and how.
@@ -86,7 +86,7 @@ class HistoryDisplay:
         display : HistoryDisplay
         """
         check_drawing(cls.from_estimator, options)
-        net = innermost(estimator)
+        _, net = path_to_model(estimator)
         history = getattr(net, "history_", None)
         if not history:
             raise TypeError(

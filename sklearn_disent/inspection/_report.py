@@ -21,7 +21,7 @@ from .._params import (
     validated,
 )
 from ..metrics import disentanglement_report
-from ..metrics._estimators import innermost
+from ..metrics._estimators import path_to_model
 from ..metrics._report import Metrics, _check_params, _choose
 from ..metrics._sharing import sharing
 from ._common import coder_of, look_inside, pyplot, score_label, scored_codes
@@ -228,7 +228,7 @@ class DisentanglementReport:
         return cls(
             scores,
             displays,
-            title=f"Disentanglement report: {type(innermost(estimator)).__name__}",
+            title=f"Disentanglement report: {type(path_to_model(estimator)[1]).__name__}",
             summary=[sizes, *elbo],
             estimator_text=repr(estimator),
         )
@@ -291,7 +291,7 @@ def _displays(
     """All pictures that the estimator allows, drawn in figures that do not show."""
     plt = pyplot("DisentanglementReport")
     named: dict[str, Any] = {"factor_names": factor_names}
-    inner = innermost(estimator)
+    _, inner = path_to_model(estimator)
     displays: dict[str, Any] = {
         "Relevance": RelevanceDisplay.from_predictions(
             y, codes, relevance_params=relevance_params, **named

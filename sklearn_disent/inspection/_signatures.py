@@ -1,17 +1,15 @@
 """Topological signatures of latents and factors, in pictures."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from .._params import (
     AtLeastTwo,
     FactorBins,
-    HasMethods,
     Names,
     NanPolicy,
     PositiveInt,
@@ -20,9 +18,11 @@ from .._params import (
     Verbose,
     validated,
 )
-from ..metrics.topology._living_times import Settings, check_backend
+from ..metrics.topology._living_times import Backend, Settings, check_backend
 from ..metrics.topology._score import Signature, check_points, signatures_of, value_distances
 from ..metrics.topology._submanifolds import (
+    Embedding,
+    Prior,
     check_decoder,
     decoded_families,
     factor_families,
@@ -37,10 +37,6 @@ from ._common import (
     one_axes,
     panel_grid,
 )
-
-Backend = Literal["numpy", "gudhi"]
-Embedding = Annotated[Any, HasMethods("transform"), callable]
-Prior = Literal["normal", "uniform", "encoded"] | Callable[[int, RandomState], ArrayLike]
 
 
 class SignatureDisplay:

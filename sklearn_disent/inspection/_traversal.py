@@ -29,10 +29,10 @@ from ._common import (
     coder_of,
     colormap,
     label_edges,
+    latent_kl,
     names_of,
     one_axes,
     panel_grid,
-    posterior_of,
     pyplot,
     scored_codes,
 )
@@ -398,7 +398,7 @@ def _ordered(order: Any, coder: Coder, names: dict[int, str]) -> tuple[NDArray, 
     n_latents = coder.codes.shape[1]
     texts = [f"z{j}" for j in range(n_latents)]
     if hasattr(coder.estimator, "posterior"):
-        amount = _kl(*posterior_of(coder.estimator, coder.inner_X))
+        amount = latent_kl(coder.estimator, coder.inner_X)
         texts = [f"{text}, KL {kl:.1f}" for text, kl in zip(texts, amount)]
     else:
         amount = coder.codes.std(axis=0)
@@ -412,11 +412,6 @@ def _ordered(order: Any, coder: Coder, names: dict[int, str]) -> tuple[NDArray, 
     else:
         latents = _check_latents(order, n_latents)
     return latents, [f"{names[j]}: {texts[j]}" if j in names else texts[j] for j in latents]
-
-
-def _kl(mean: NDArray, log_var: NDArray) -> NDArray:
-    """Mean KL divergence of N(mean, exp(log_var)) from N(0, 1), per latent, in nats."""
-    return 0.5 * (mean**2 + np.exp(log_var) - log_var - 1).mean(axis=0)
 
 
 def _check_latents(order: Any, n_latents: int) -> NDArray:

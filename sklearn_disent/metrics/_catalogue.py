@@ -7,46 +7,14 @@ one: scorers and reports take a function, or a `Metric` that says more about it.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from math import inf
 from numbers import Real
 from typing import Any, Literal, get_args
 
 from .._params import check_options
-from .independence._codes import (
-    code_mutual_info_error,
-    factorised_support_distance,
-    gaussian_total_correlation_error,
-    gaussian_wasserstein_correlation_error,
-    udr_score,
-)
-from .information._gaps import dcimig_score, mig_score, mig_sup_score, modularity_score
-from .information._gaussian import jemmig_score, rmig_score
-from .information._infomec import infoc_score, infoe_score, infom_score
-from .information._med import med_completeness_score, med_disentanglement_score
-from .information._minimality import minimality_score, sufficiency_score
-from .intervention._robustness import irs_score, unconfoundedness_score
-from .intervention._votes import beta_vae_score, factor_vae_score, r_factor_vae_score
-from .logical._informativeness import (
-    contraction_informativeness_score,
-    informativeness_distance,
-    inverse_informativeness_score,
-)
-from .logical._modularity import (
-    constancy_modularity_score,
-    modularity_distance,
-    product_modularity_score,
-)
-from .of_models._counterfactual import counterfactual_generativeness_score
-from .of_models._generative import elbo_score, posterior_mig_score
-from .prediction._dci import (
-    dci_completeness_score,
-    dci_disentanglement_score,
-    dci_informativeness_score,
-)
-from .prediction._predictive import downstream_accuracy_score, explicitness_score, sap_score
-from .topology._score import manifold_topology_score
+from . import independence, information, intervention, logical, of_models, prediction, topology
 
 __all__ = ["Metric"]
 
@@ -191,88 +159,92 @@ def _needs_of(function: Callable[..., Any]) -> Needs:
     return "codes" if len(data) == 1 else "factors"
 
 
+def _asking(question: str, *metrics: Metric) -> tuple[Metric, ...]:
+    return tuple(replace(metric, question=question) for metric in metrics)
+
+
 _UNIT = (0.0, 1.0)
 _LOSS = (0.0, inf)
 
 # Reports list the questions, and the metrics of each, in this order.
 CATALOGUE: tuple[Metric, ...] = (
-    Metric(modularity_score, question=MODULARITY, bounds=_UNIT),
-    Metric(mig_sup_score, question=MODULARITY, label="MIG-sup", bounds=_UNIT),
-    Metric(minimality_score, question=MODULARITY, bounds=_UNIT),
-    Metric(infom_score, question=MODULARITY, label="InfoM", bounds=_UNIT),
-    Metric(
-        med_disentanglement_score, question=MODULARITY, label="MED disentanglement", bounds=_UNIT
+    *_asking(
+        MODULARITY,
+        Metric(information.modularity_score, bounds=_UNIT),
+        Metric(information.mig_sup_score, label="MIG-sup", bounds=_UNIT),
+        Metric(information.minimality_score, bounds=_UNIT),
+        Metric(information.infom_score, label="InfoM", bounds=_UNIT),
+        Metric(information.med_disentanglement_score, label="MED disentanglement", bounds=_UNIT),
+        Metric(prediction.dci_disentanglement_score, label="DCI disentanglement", bounds=_UNIT),
+        Metric(intervention.irs_score, label="IRS", bounds=_UNIT),
+        Metric(intervention.unconfoundedness_score, bounds=_UNIT),
+        Metric(logical.product_modularity_score, bounds=_UNIT),
+        Metric(logical.constancy_modularity_score, bounds=_UNIT),
+        Metric(logical.modularity_distance, bounds=_LOSS),
     ),
-    Metric(
-        dci_disentanglement_score, question=MODULARITY, label="DCI disentanglement", bounds=_UNIT
+    *_asking(
+        COMPACTNESS,
+        Metric(information.mig_score, label="MIG", bounds=_UNIT),
+        Metric(information.rmig_score, label="RMIG", bounds=_UNIT),
+        Metric(information.sufficiency_score, bounds=_UNIT),
+        Metric(information.infoc_score, label="InfoC", bounds=_UNIT),
+        Metric(information.med_completeness_score, label="MED completeness", bounds=_UNIT),
+        Metric(prediction.dci_completeness_score, label="DCI completeness", bounds=_UNIT),
+        Metric(prediction.sap_score, label="SAP", bounds=_UNIT),
+        Metric(
+            of_models.posterior_mig_score, needs="estimator", label="posterior MIG", bounds=_UNIT
+        ),
     ),
-    Metric(irs_score, question=MODULARITY, label="IRS", bounds=_UNIT),
-    Metric(unconfoundedness_score, question=MODULARITY, bounds=_UNIT),
-    Metric(product_modularity_score, question=MODULARITY, bounds=_UNIT),
-    Metric(constancy_modularity_score, question=MODULARITY, bounds=_UNIT),
-    Metric(modularity_distance, question=MODULARITY, bounds=_LOSS),
-    Metric(mig_score, question=COMPACTNESS, label="MIG", bounds=_UNIT),
-    Metric(rmig_score, question=COMPACTNESS, label="RMIG", bounds=_UNIT),
-    Metric(sufficiency_score, question=COMPACTNESS, bounds=_UNIT),
-    Metric(infoc_score, question=COMPACTNESS, label="InfoC", bounds=_UNIT),
-    Metric(med_completeness_score, question=COMPACTNESS, label="MED completeness", bounds=_UNIT),
-    Metric(dci_completeness_score, question=COMPACTNESS, label="DCI completeness", bounds=_UNIT),
-    Metric(sap_score, question=COMPACTNESS, label="SAP", bounds=_UNIT),
-    Metric(
-        posterior_mig_score,
-        question=COMPACTNESS,
-        needs="estimator",
-        label="posterior MIG",
-        bounds=_UNIT,
+    *_asking(
+        EXPLICITNESS,
+        Metric(information.infoe_score, label="InfoE", bounds=_UNIT),
+        Metric(prediction.explicitness_score, bounds=_UNIT),
+        Metric(prediction.dci_informativeness_score, label="DCI informativeness", bounds=_UNIT),
+        Metric(prediction.downstream_accuracy_score, bounds=_UNIT),
+        Metric(logical.inverse_informativeness_score, bounds=_UNIT),
+        Metric(logical.contraction_informativeness_score, bounds=_UNIT),
+        Metric(logical.informativeness_distance, bounds=_LOSS),
     ),
-    Metric(infoe_score, question=EXPLICITNESS, label="InfoE", bounds=_UNIT),
-    Metric(explicitness_score, question=EXPLICITNESS, bounds=_UNIT),
-    Metric(
-        dci_informativeness_score, question=EXPLICITNESS, label="DCI informativeness", bounds=_UNIT
+    *_asking(
+        SEVERAL,
+        Metric(information.jemmig_score, label="JEMMIG", bounds=_UNIT),
+        Metric(information.dcimig_score, label="DCIMIG", bounds=_UNIT),
+        Metric(intervention.beta_vae_score, label="BetaVAE score", bounds=_UNIT),
+        Metric(intervention.factor_vae_score, label="FactorVAE score", bounds=_UNIT),
+        Metric(intervention.r_factor_vae_score, label="r-FactorVAE score", bounds=_UNIT),
     ),
-    Metric(downstream_accuracy_score, question=EXPLICITNESS, bounds=_UNIT),
-    Metric(inverse_informativeness_score, question=EXPLICITNESS, bounds=_UNIT),
-    Metric(contraction_informativeness_score, question=EXPLICITNESS, bounds=_UNIT),
-    Metric(informativeness_distance, question=EXPLICITNESS, bounds=_LOSS),
-    Metric(jemmig_score, question=SEVERAL, label="JEMMIG", bounds=_UNIT),
-    Metric(dcimig_score, question=SEVERAL, label="DCIMIG", bounds=_UNIT),
-    Metric(beta_vae_score, question=SEVERAL, label="BetaVAE score", bounds=_UNIT),
-    Metric(factor_vae_score, question=SEVERAL, label="FactorVAE score", bounds=_UNIT),
-    Metric(r_factor_vae_score, question=SEVERAL, label="r-FactorVAE score", bounds=_UNIT),
-    Metric(
-        gaussian_total_correlation_error,
-        question=INDEPENDENCE,
-        needs="codes",
-        label="Gaussian total correlation",
-        bounds=_LOSS,
+    *_asking(
+        INDEPENDENCE,
+        Metric(
+            independence.gaussian_total_correlation_error,
+            needs="codes",
+            label="Gaussian total correlation",
+            bounds=_LOSS,
+        ),
+        Metric(
+            independence.gaussian_wasserstein_correlation_error,
+            needs="codes",
+            label="Gaussian Wasserstein correlation",
+            bounds=_LOSS,
+        ),
+        Metric(
+            independence.code_mutual_info_error,
+            needs="codes",
+            label="mutual information of codes",
+            bounds=_LOSS,
+        ),
+        Metric(independence.factorized_support_distance, needs="codes", bounds=_LOSS),
     ),
-    Metric(
-        gaussian_wasserstein_correlation_error,
-        question=INDEPENDENCE,
-        needs="codes",
-        label="Gaussian Wasserstein correlation",
-        bounds=_LOSS,
+    *_asking(
+        GENERATION,
+        Metric(of_models.counterfactual_generativeness_score, needs="estimator", bounds=_UNIT),
     ),
-    Metric(
-        code_mutual_info_error,
-        question=INDEPENDENCE,
-        needs="codes",
-        label="mutual information of codes",
-        bounds=_LOSS,
+    *_asking(
+        SELECTION,
+        Metric(independence.udr_score, needs="models", label="UDR", bounds=_UNIT),
+        Metric(topology.manifold_topology_score, needs="estimator", bounds=(-1.0, 1.0)),
+        Metric(of_models.elbo_score, needs="estimator", label="ELBO (nats)"),
     ),
-    Metric(
-        factorised_support_distance,
-        question=INDEPENDENCE,
-        needs="codes",
-        label="factorized support distance",
-        bounds=_LOSS,
-    ),
-    Metric(
-        counterfactual_generativeness_score, question=GENERATION, needs="estimator", bounds=_UNIT
-    ),
-    Metric(udr_score, question=SELECTION, needs="models", label="UDR", bounds=_UNIT),
-    Metric(manifold_topology_score, question=SELECTION, needs="estimator", bounds=(-1.0, 1.0)),
-    Metric(elbo_score, question=SELECTION, needs="estimator", label="ELBO (nats)"),
 )
 
 SCORERS = {metric.scorer_name: metric for metric in CATALOGUE if metric.needs != "models"}

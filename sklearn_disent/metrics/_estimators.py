@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
+
+from ._validation import check_codes
 
 
 def encode(estimator: Any, X: ArrayLike) -> ArrayLike:
@@ -16,32 +19,44 @@ def encode(estimator: Any, X: ArrayLike) -> ArrayLike:
     return estimator.transform(X)
 
 
-def innermost(estimator: Any) -> Any:
-    """The estimator at the heart of Pipelines and searches."""
-    return _chain(estimator)[-1]
+def path_to_model(estimator: Any) -> tuple[list[Any], Any]:
+    """Steps that data take to the innermost estimator of Pipelines and searches, and that one.
+
+    Steps that are "passthrough" are looked through, trailing ones too.
+    """
+    before: list[Any] = []
+    while True:
+        if hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, Pipeline):
+            steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+            if not steps:
+                raise TypeError(
+                    "A Pipeline of nothing but 'passthrough' has no estimator. Pass one with a "
+                    "fitted model among its steps."
+                )
+            before += steps[:-1]
+            estimator = steps[-1]
+        else:
+            return before, estimator
 
 
 def unwrap_estimator(estimator: Any, X: ArrayLike) -> tuple[Any, ArrayLike]:
-    """Innermost estimator of Pipelines and searches, and the data as it reaches that estimator."""
-    *steps, last = _chain(estimator)
-    for step in steps:
+    """Innermost estimator of Pipelines and searches, and the data as they reach it."""
+    before, model = path_to_model(estimator)
+    for step in before:
         X = step.transform(X)
-    return last, X
+    return model, X
 
 
-def _chain(estimator: Any) -> list[Any]:
-    """What data pass through, one after the other, up to the innermost estimator.
-
-    "passthrough" steps of a Pipeline are looked through.
-    """
-    if hasattr(estimator, "best_estimator_"):
-        return _chain(estimator.best_estimator_)
-    if not isinstance(estimator, Pipeline):
-        return [estimator]
-    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
-    if not steps:
+def posterior_of(estimator: Any, X: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means and log-variances of the posteriors of a model, a Pipeline or a search."""
+    estimator, X = unwrap_estimator(estimator, X)
+    if not hasattr(estimator, "posterior"):
         raise TypeError(
-            "A Pipeline of nothing but 'passthrough' has no estimator in it. Pass one that ends "
-            "in a fitted model."
+            f"{type(estimator).__name__} has no posterior(X) that gives means and log-variances. "
+            "Pass a fitted VAE, or a Pipeline that ends in one; for codes that are points use "
+            "mig_score and gaussian_total_correlation_error."
         )
-    return [*steps[:-1], *_chain(steps[-1])]
+    mean, log_variance = (check_codes(part) for part in estimator.posterior(X))
+    return mean, log_variance

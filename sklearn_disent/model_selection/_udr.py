@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._params import Array, HasMethods, NonNegativeFloat, PositiveFloat, validated
 from ..exceptions import TrainingDivergedError
 from ..metrics import udr_score
-from ..metrics._estimators import encode, unwrap_estimator
+from ..metrics._estimators import encode, path_to_model, posterior_of
+from ..metrics._numeric import gaussian_kl
 from ..metrics._validation import warn_degenerate
 
 
@@ -205,12 +206,10 @@ def _fit_and_encode(
         model.fit(X_train) if y is None else model.fit(X_train, y_train)
     except TrainingDivergedError:
         return None
-    inner, inner_X = unwrap_estimator(model, X_test)
-    if not hasattr(inner, "posterior"):
-        return _Encoded(np.asarray(encode(model, X_test)), None)
-    mean, log_var = (np.asarray(part, dtype=np.float64) for part in inner.posterior(inner_X))
-    kl = 0.5 * (mean**2 + np.exp(log_var) - 1 - log_var)
-    return _Encoded(np.asarray(encode(model, X_test)), kl.mean(axis=0))
+    kl = None
+    if hasattr(path_to_model(model)[1], "posterior"):
+        kl = gaussian_kl(*posterior_of(model, X_test)).mean(axis=0)
+    return _Encoded(np.asarray(encode(model, X_test)), kl)
 
 
 def _score_siblings(
@@ -225,8 +224,8 @@ def _score_siblings(
         for i in trained:
             warn_degenerate(f"All siblings of {params[i]} diverged: its UDR is set to 0.")
         return scores
-    kls = [model.kl for model in trained.values()]
-    use_kl = options["kl_threshold"] is not None and all(kl is not None for kl in kls)
+    kls = [model.kl for model in trained.values() if model.kl is not None]
+    use_kl = options["kl_threshold"] is not None and len(kls) == len(trained)
     options = {**options, "kl_threshold": options["kl_threshold"] if use_kl else 0.0}
     codes = [model.codes for model in trained.values()]
     scores[list(trained)] = udr_score(codes, kl=kls if use_kl else None, **options)

@@ -339,7 +339,7 @@ GOLDEN = [
     Golden(
         "hfs_fos",
         "ref[128]",
-        lambda c: metrics.factorised_support_distance(c.codes[c.train[:128]]),
+        lambda c: metrics.factorized_support_distance(c.codes[c.train[:128]]),
     ),
     # _logical_modularity
     Golden("logical_mod_radius", FORMULAS, modularity_by("radius")),

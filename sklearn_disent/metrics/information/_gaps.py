@@ -1,33 +1,43 @@
 """Scores that aggregate the information matrix by gaps and ratios."""
 
-from numbers import Real
+from typing import Literal
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from .._aggregation import average_of, top_gap
-from .._validation import Checked, warn_degenerate, warn_single_valued
-from ._matrix import INFORMATION, Information, checked_information, information_of
+from ..._params import (
+    Array,
+    AtLeastTwo,
+    Average,
+    BiasCorrection,
+    FactorBins,
+    NanPolicy,
+    RandomStateLike,
+    ShareBelowOne,
+    Strategy,
+    validated,
+)
+from .._aggregation import Score, average_of, top_gap
+from .._validation import Checked, check_data, warn_degenerate, warn_single_valued
+from ._matrix import Information, information_matrix
 
 __all__ = ["mig_score", "mig_sup_score", "dcimig_score", "modularity_score"]
 
 
-@validate_params(INFORMATION, prefer_skip_nested_validation=True)
+@validated
 def mig_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""Mutual information gap: is each factor known to one code alone?
 
     For every factor, the information that the best code has about it, minus that of the second
@@ -93,55 +103,32 @@ def mig_score(
     >>> round(mig_score(factors, rng.normal(size=(2000, 3))), 2)
     0.0
     """
-    info = information_of(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    return _mig(info, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
+    return mig_of(info, average)
 
 
-def _mig(info: Information, average: str | None) -> float | NDArray[np.float64]:
-    normalised, used = per_factor_entropy(info)
-    return average_of(top_gap(normalised), used, average)
+def mig_of(info: Information, average: str | None) -> Score:
+    """Gap between the two most informative codes of each factor, relative to its entropy."""
+    return average_of(top_gap(info.per_factor()), info.varied, average)
 
 
-def per_factor_entropy(info: Information) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """I / H(factor), zero for a factor of a single value, and which factors have several."""
-    used = info.h_factors > 0
-    warn_single_valued(used)
-    return info.mutual_info / np.where(used, info.h_factors, 1.0)[:, None], used
-
-
-@validate_params(
-    {
-        **INFORMATION,
-        "normalize": [StrOptions({"factor", "code"})],
-        "min_variance": [Interval(Real, 0, 1, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def mig_sup_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    normalize: str = "factor",
-    min_variance: float = 0.01,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    normalize: Literal["factor", "code"] = "factor",
+    min_variance: ShareBelowOne = 0.01,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""MIG from the side of the codes: does each code know one factor alone?
 
     For every active code, the share it knows of the factor it knows best, minus that of the
@@ -213,33 +200,22 @@ def mig_sup_score(
     >>> round(mig_sup_score(factors, factors @ [[1, 1], [1, -1]]), 2)
     0.0
     """
-    checked, info = checked_information(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    return _mig_sup(info, _active(checked, min_variance), normalize, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
+    return _mig_sup(info, _active(data, min_variance), normalize, average)
 
 
 def _mig_sup(
     info: Information, active: NDArray[np.bool_], normalize: str, average: str | None
-) -> float | NDArray[np.float64]:
-    if normalize == "factor":
-        share = per_factor_entropy(info)[0]
-    else:
-        warn_single_valued(info.h_factors > 0)
-        share = per_code_entropy(info)
+) -> Score:
+    if normalize == "code":
+        warn_single_valued(info.varied)
+    share = info.per_factor() if normalize == "factor" else info.per_code()
     return average_of(top_gap(share, axis=0), active, average, "codes")
 
 
-def _active(checked: Checked, min_variance: float) -> NDArray[np.bool_]:
-    codes, weight = checked.codes, checked.sample_weight
+def _active(data: Checked, min_variance: float) -> NDArray[np.bool_]:
+    codes, weight = data.codes, data.sample_weight
     # The largest magnitude goes first: the squares of tiny values would vanish.
     scaled = codes / max(np.abs(codes).max(), np.finfo(float).tiny)
     centred = scaled - np.average(scaled, axis=0, weights=weight)
@@ -248,18 +224,18 @@ def _active(checked: Checked, min_variance: float) -> NDArray[np.bool_]:
     return (np.ptp(codes, axis=0) > 0) & (variance > min_variance * variance.max())
 
 
-@validate_params(INFORMATION, prefer_skip_nested_validation=True)
+@validated
 def dcimig_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> float:
     r"""DCIMIG: how much of the factors do codes hold that are about one factor alone?
 
@@ -324,47 +300,36 @@ def dcimig_score(
     >>> round(dcimig_score(factors, factors[:, [0, 0]]), 2)
     0.5
     """
-    info = information_of(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _dcimig(info)
 
 
 def _dcimig(info: Information) -> float:
-    warn_single_valued(info.h_factors > 0)
+    warn_single_valued(info.varied)
     total = info.h_factors.sum()
     if total == 0:
-        return average_of(info.h_factors, info.h_factors > 0, "macro")
+        return float(average_of(info.h_factors, info.varied, "macro"))
     best = np.zeros_like(info.h_factors)
     np.maximum.at(best, info.mutual_info.argmax(axis=0), top_gap(info.mutual_info, axis=0))
     return float(best.sum() / total)
 
 
-@validate_params(
-    {**INFORMATION, "dead": [StrOptions({"zero", "drop"})]}, prefer_skip_nested_validation=True
-)
+@validated
 def modularity_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    dead: str = "zero",
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    dead: Literal["zero", "drop"] = "zero",
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""Modularity: is each code informative about at most one factor?
 
     For every code, one minus its squared information about the factors other than its best one,
@@ -433,29 +398,19 @@ def modularity_score(
     >>> round(modularity_score(factors, factors.sum(axis=1, keepdims=True)), 2)
     0.0
     """
-    info = information_of(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _modularity(info, dead, average)
 
 
-def _modularity(info: Information, dead: str, average: str | None) -> float | NDArray[np.float64]:
-    varied = info.h_factors > 0
-    warn_single_valued(varied)
+def _modularity(info: Information, dead: str, average: str | None) -> Score:
+    warn_single_valued(info.varied)
     best = info.mutual_info.max(axis=0)
     informed = best > 0
     # Relative to the best: the squares of tiny information would vanish.
     relative = info.mutual_info / np.where(informed, best, 1.0)
     others = (relative**2).sum(axis=0) - 1.0
-    values = np.where(informed, 1.0 - others / max(varied.sum() - 1, 1), 0.0)
+    values = np.where(informed, 1.0 - others / max(info.varied.sum() - 1, 1), 0.0)
     if dead == "zero":
         return average_of(values, np.ones_like(informed), average, "codes")
     if informed.any() and not informed.all():
@@ -464,8 +419,3 @@ def _modularity(info: Information, dead: str, average: str | None) -> float | ND
             "out of the score. Use dead='zero' to score them 0."
         )
     return average_of(values, informed, average, "codes")
-
-
-def per_code_entropy(info: Information) -> NDArray[np.float64]:
-    """I / H(code), zero for a constant code."""
-    return info.mutual_info / np.where(info.h_codes > 0, info.h_codes, 1.0)

@@ -1,36 +1,42 @@
 """MED: the aggregation of DCI on mutual information, without a predictor."""
 
-from numbers import Integral
-
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, validate_params
 
-from .._aggregation import average_of, concentration
-from .._validation import live_codes, warn_single_valued
-from ._matrix import INFORMATION, Information, checked_information
+from ..._params import (
+    Array,
+    AtLeastTwo,
+    Average,
+    BiasCorrection,
+    FactorBins,
+    NanPolicy,
+    PositiveInt,
+    RandomStateLike,
+    Strategy,
+    validated,
+)
+from .._aggregation import Score, average_of, concentration
+from .._validation import Checked, check_data, live_codes, warn_single_valued
+from ._matrix import Information, information_matrix
 
 __all__ = ["med_disentanglement_score", "med_completeness_score"]
 
-_CONSTRAINTS = {**INFORMATION, "top_k": [Interval(Integral, 1, None, closed="left"), None]}
 
-
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def med_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    top_k: int | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    top_k: PositiveInt | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""MED disentanglement: is what a code knows concentrated on one factor?
 
     As DCI disentanglement, with the information of a code about a factor as its importance: one
@@ -101,36 +107,26 @@ def med_disentanglement_score(
     >>> round(med_disentanglement_score(factors, factors @ [[1, 1], [1, -1]]), 2)
     0.0
     """
-    info, kept = _kept_information(
-        top_k,
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    return _med_disentanglement(info, kept, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
+    return _med_disentanglement(info, _kept_codes(data, info, top_k), average)
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def med_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    top_k: int | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    top_k: PositiveInt | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""MED completeness: is what codes know of a factor concentrated in one code?
 
     As DCI completeness, with the information of a code about a factor as its importance: one
@@ -202,29 +198,16 @@ def med_completeness_score(
     >>> round(med_completeness_score(factors, codes, top_k=1), 2)
     0.99
     """
-    info, kept = _kept_information(
-        top_k,
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    return _med_completeness(info, kept, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
+    return _med_completeness(info, _kept_codes(data, info, top_k), average)
 
 
-def _kept_information(
-    top_k: int | None, factors: ArrayLike, codes: ArrayLike, **options: object
-) -> tuple[Information, NDArray[np.bool_]]:
-    """Validate; the information matrix, and which codes count."""
-    checked, info = checked_information(factors, codes, **options)
+def _kept_codes(data: Checked, info: Information, top_k: int | None) -> NDArray[np.bool_]:
+    """Which codes vary and are among the top_k of any factor."""
     # All codes constant: that has been said already.
-    live = live_codes(checked.codes, warn=bool((info.h_codes > 0).any()))
-    return info, live & _top_codes(info.mutual_info, top_k)
+    live = live_codes(data.codes, warn=bool((info.h_codes > 0).any()))
+    return live & _top_codes(info.mutual_info, top_k)
 
 
 def _top_codes(mutual_info: NDArray[np.float64], top_k: int | None) -> NDArray[np.bool_]:
@@ -245,10 +228,8 @@ def _importance(info: Information, kept: NDArray[np.bool_]) -> NDArray[np.float6
     return share[:, kept]
 
 
-def _med_disentanglement(
-    info: Information, kept: NDArray[np.bool_], average: str | None
-) -> float | NDArray[np.float64]:
-    varied = info.h_factors > 0
+def _med_disentanglement(info: Information, kept: NDArray[np.bool_], average: str | None) -> Score:
+    varied = info.varied
     warn_single_valued(varied)
     if not varied.any():
         return average_of(np.zeros(len(kept)), np.zeros_like(kept), average, "codes")
@@ -260,10 +241,8 @@ def _med_disentanglement(
     return float(values[kept] @ importance.sum(axis=0) / importance.sum())
 
 
-def _med_completeness(
-    info: Information, kept: NDArray[np.bool_], average: str | None
-) -> float | NDArray[np.float64]:
-    varied = info.h_factors > 0
+def _med_completeness(info: Information, kept: NDArray[np.bool_], average: str | None) -> Score:
+    varied = info.varied
     warn_single_valued(varied)
     if not (kept.any() and varied.any()):
         return average_of(np.zeros(len(varied)), varied, average)

@@ -1,7 +1,6 @@
 """Scores that hold factors fixed or let them vary, by grouping rows on factor values."""
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -9,17 +8,19 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import threadpool_limits
 
-from .._validation import (
-    FACTORS_CODES,
-    Checked,
-    check_data,
-    live_codes,
-    varied_factors,
-    warn_degenerate,
+from ..._params import (
+    AtLeastTwo,
+    FactorBins,
+    NanPolicy,
+    PositiveInt,
+    RandomStateLike,
+    Share,
+    validated,
 )
+from .. import _numeric
+from .._validation import Checked, check_data, live_codes, varied_factors, warn_degenerate
 from ._robustness import known_score
 
 __all__ = [
@@ -28,43 +29,23 @@ __all__ = [
     "r_factor_vae_score",
 ]
 
-_DRAWS: dict[str, list] = {
-    "n_train": [Interval(Integral, 1, None, closed="left")],
-    "n_eval": [Interval(Integral, 1, None, closed="left")],
-    "adjusted": ["boolean"],
-    "factor_bins": FACTORS_CODES["factor_bins"],
-    "nan_policy": FACTORS_CODES["nan_policy"],
-    "random_state": FACTORS_CODES["random_state"],
-}
-_VOTES: dict[str, list] = {
-    **_DRAWS,
-    "batch_size": [Interval(Integral, 2, None, closed="left")],
-    "prune_threshold": [Interval(Real, 0, 1, closed="both")],
-}
 # Rows drawn at once: keeps the temporaries in the cache, whatever the number of draws.
 _CHUNK = 2**17
 
 
-@validate_params(
-    {
-        **_DRAWS,
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "standardize": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def beta_vae_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_train: int = 10000,
-    n_eval: int = 5000,
-    batch_size: int = 64,
+    n_train: PositiveInt = 10000,
+    n_eval: PositiveInt = 5000,
+    batch_size: PositiveInt = 64,
     standardize: bool = True,
     adjusted: bool = False,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> float:
     r"""Beta-VAE score: does the difference of codes tell which factor was held fixed?
 
@@ -133,38 +114,30 @@ def beta_vae_score(
     >>> beta_vae_score(factors, rng.normal(size=(1000, 3)), adjusted=True, **draws) < 0.1
     True
     """
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    live, pool = live_codes(checked.codes, warn=False), _pool_of_values(checked.factors)
+    data = check_data(factors, codes, factor_bins, nan_policy)
+    live, pool = live_codes(data.codes, warn=False), _pool_of_values(data.factors)
     known = known_score(len(pool.first), live, chance=1 / max(len(pool.first), 1))
-    if known is not None:
-        return _adjust(known, len(pool.first), adjusted)
-    kept = checked.codes[:, live]
-    scaled = _standardise(kept) if standardize else np.ascontiguousarray(kept.T)
-    rng = check_random_state(random_state)
-    (X, y), (X_eval, y_eval) = (
-        _mean_differences(pool, scaled, n, batch_size, rng) for n in (n_train, n_eval)
-    )
-    if np.ptp(y) == 0:
-        return _adjust(float(np.mean(y_eval == y[0])), len(pool.first), adjusted)
-    with threadpool_limits(1):
-        classifier = LogisticRegression(max_iter=1000).fit(X, y)
-        accuracy = float(np.mean(classifier.predict(X_eval) == y_eval))
-    return _adjust(accuracy, len(pool.first), adjusted)
+    if known is None:
+        kept = data.codes[:, live]
+        scaled = _by_code(_numeric.standardize(kept, ddof=1) if standardize else kept)
+        rng = check_random_state(random_state)
+        known = _named_share(pool, scaled, (n_train, n_eval), batch_size, rng)
+    return _adjust(known, len(pool.first), adjusted)
 
 
-@validate_params(_VOTES, prefer_skip_nested_validation=True)
+@validated
 def factor_vae_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_train: int = 10000,
-    n_eval: int = 5000,
-    batch_size: int = 64,
-    prune_threshold: float = 0.05,
+    n_train: PositiveInt = 10000,
+    n_eval: PositiveInt = 5000,
+    batch_size: AtLeastTwo = 64,
+    prune_threshold: Share = 0.05,
     adjusted: bool = False,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> float:
     r"""FactorVAE score: does the steadiest code tell which factor was held fixed?
 
@@ -232,25 +205,24 @@ def factor_vae_score(
     >>> factor_vae_score(factors, rng.normal(size=(1000, 3)), adjusted=True, random_state=0) < 0.1
     True
     """
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    pool = _pool_of_values(checked.factors)
-    draws = (n_train, n_eval, batch_size)
-    return _vote_score(checked, pool, draws, prune_threshold, adjusted, random_state, np.argmin)
+    data = check_data(factors, codes, factor_bins, nan_policy)
+    pool, draws = _pool_of_values(data.factors), (n_train, n_eval, batch_size)
+    return _vote_score(data, pool, draws, prune_threshold, adjusted, random_state, np.argmin)
 
 
-@validate_params(_VOTES, prefer_skip_nested_validation=True)
+@validated
 def r_factor_vae_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_train: int = 10000,
-    n_eval: int = 5000,
-    batch_size: int = 64,
-    prune_threshold: float = 0.05,
+    n_train: PositiveInt = 10000,
+    n_eval: PositiveInt = 5000,
+    batch_size: AtLeastTwo = 64,
+    prune_threshold: Share = 0.05,
     adjusted: bool = False,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> float:
     r"""Relevance FactorVAE score: does the liveliest code tell which factor alone varies?
 
@@ -317,10 +289,9 @@ def r_factor_vae_score(
     >>> r_factor_vae_score(factors, rng.normal(size=(1000, 3)), random_state=0) < 0.5
     True
     """
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    pool = _pool_of_others(checked.factors)
-    draws = (n_train, n_eval, batch_size)
-    return _vote_score(checked, pool, draws, prune_threshold, adjusted, random_state, np.argmax)
+    data = check_data(factors, codes, factor_bins, nan_policy)
+    pool, draws = _pool_of_others(data.factors), (n_train, n_eval, batch_size)
+    return _vote_score(data, pool, draws, prune_threshold, adjusted, random_state, np.argmax)
 
 
 class _Pool(NamedTuple):
@@ -404,17 +375,26 @@ def _adjust(accuracy: float, n_factors: int, adjusted: bool) -> float:
     return (accuracy - chance) / (1.0 - chance)
 
 
-def _standardise(codes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Codes as contiguous rows (n_codes, n_samples) of mean 0 and variance 1; none constant."""
-    centred = np.ascontiguousarray((codes - codes.mean(axis=0)).T)
-    # The largest magnitude goes first: the squares of tiny values would vanish.
-    centred /= np.abs(centred).max(axis=1, keepdims=True)
-    return centred / centred.std(axis=1, ddof=1, keepdims=True)
+def _by_code(codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Codes as contiguous rows (n_codes, n_samples)."""
+    return np.ascontiguousarray(codes.T)
 
 
 def _chunks(n_draws: int, batch_size: int) -> list[int]:
     size = max(_CHUNK // batch_size, 1)
     return [min(size, n_draws - begin) for begin in range(0, n_draws, size)]
+
+
+def _named_share(
+    pool: _Pool, codes: NDArray, n_draws: tuple[int, int], batch_size: int, rng: RandomState
+) -> float:
+    """Share of the groups whose fixed factor a logistic regression names."""
+    (X, y), (X_eval, y_eval) = (_mean_differences(pool, codes, n, batch_size, rng) for n in n_draws)
+    if np.ptp(y) == 0:
+        return float(np.mean(y_eval == y[0]))
+    with threadpool_limits(1):
+        classifier = LogisticRegression(max_iter=1000).fit(X, y)
+        return float(np.mean(classifier.predict(X_eval) == y_eval))
 
 
 def _mean_differences(
@@ -435,7 +415,7 @@ def _mean_differences(
 
 
 def _vote_score(
-    checked: Checked,
+    data: Checked,
     pool: _Pool,
     draws: tuple[int, int, int],
     prune_threshold: float,
@@ -443,14 +423,15 @@ def _vote_score(
     random_state: int | RandomState | None,
     pick: Callable[..., NDArray],
 ) -> float:
-    live, n_factors = live_codes(checked.codes, warn=False), len(pool.first)
+    live, n_factors = live_codes(data.codes, warn=False), len(pool.first)
     known = known_score(n_factors, live, chance=0.0)
     if known is not None:
         return known
-    codes = checked.codes[:, live]
+    codes = data.codes[:, live]
     # Relative to the largest code first: the squares of tiny values would vanish.
     spread = (codes / np.ptp(codes, axis=0).max()).std(axis=0)
-    scaled = _standardise(codes[:, spread >= prune_threshold * spread.max()])
+    kept = codes[:, spread >= prune_threshold * spread.max()]
+    scaled = _by_code(_numeric.standardize(kept, ddof=1))
     rng = check_random_state(random_state)
     n_train, n_eval, batch_size = draws
     votes, judged = (_votes(pool, scaled, n, batch_size, rng, pick) for n in (n_train, n_eval))
@@ -483,7 +464,7 @@ def _votes(
 
 
 def _batch_variance(batch: NDArray) -> NDArray:
-    """Variance of every row of standardised values, exactly 0 where it is mere rounding."""
+    """Variance of every row of standardized values, exactly 0 where it is mere rounding."""
     n = batch.shape[1]
     mean = batch.mean(axis=1)
     square = np.einsum("ij,ij->i", batch, batch) / n

@@ -1,24 +1,20 @@
 """Classes of factors from weaker knowledge: pairs of samples that agree or differ."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils._param_validation import StrOptions, validate_params
+
+from ..._params import Array, validated
 
 __all__ = ["classes_from_pairs"]
 
 
-@validate_params(
-    {
-        "pairs": ["array-like"],
-        "same": ["array-like"],
-        "contradictions": [StrOptions({"raise", "ignore"})],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def classes_from_pairs(
-    pairs: ArrayLike, same: ArrayLike, *, contradictions: str = "raise"
+    pairs: Array, same: Array, *, contradictions: Literal["raise", "ignore"] = "raise"
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Classes of samples from pairs that are known to have the same value of a factor or not.
 

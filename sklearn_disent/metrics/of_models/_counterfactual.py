@@ -1,8 +1,7 @@
 """Counterfactual generativeness: do the latents of a factor, and only they, generate it?"""
 
-from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -10,19 +9,27 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 
-from .._aggregation import average_of
+from ..._params import (
+    Average,
+    HasMethods,
+    OpenShare,
+    PositiveInt,
+    PositiveShare,
+    RandomStateLike,
+    validated,
+)
+from .._aggregation import Score, average_of
 from .._estimators import unwrap_estimator
 from .._validation import (
-    FACTORS_CODES,
     Checked,
     check_data,
+    check_factors,
     live_codes,
     varied_factors,
     warn_degenerate,
 )
-from ..intervention._robustness import robustness_of, top_codes
+from ..intervention._robustness import check_rho, robustness_of, top_codes
 
 __all__ = ["CounterfactualGenerativenessScorer", "counterfactual_generativeness_score"]
 
@@ -30,38 +37,27 @@ _CHUNK = 1024  # rows decoded at a time
 # Decoded uint8 images are within [0, 1], or, through the scalers of a Pipeline, up to 255 again.
 _LARGEST_INTENSITY = 2.0
 
-_OPTIONS: dict[str, list] = {
-    "rho": [Interval(Integral, 1, None, closed="left")],
-    "baseline": [StrOptions({"farthest", "zero", "mean"})],
-    "reading": [StrOptions({"individual", "average", "signed"})],
-    "q": [Interval(Real, 0, 1, closed="right")],
-    "average": FACTORS_CODES["average"],
-}
+# Fitted classifiers, one per factor; or one to be fitted, of which each factor gets a copy.
+Judges = Annotated[Any, HasMethods(["fit", "predict_proba"]), list, tuple]
+Baseline = Literal["farthest", "zero", "mean"]
+Reading = Literal["individual", "average", "signed"]
 
 
-@validate_params(
-    {
-        **_OPTIONS,
-        "classifiers": [HasMethods(["fit", "predict_proba"]), list, tuple, None],
-        "holdout": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": FACTORS_CODES["random_state"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def counterfactual_generativeness_score(
     estimator: Any,
     X: ArrayLike,
     y: ArrayLike,
     *,
-    classifiers: BaseEstimator | Sequence[BaseEstimator] | None = None,
-    rho: int = 1,
-    baseline: str = "farthest",
-    reading: str = "individual",
-    q: float = 0.99,
-    holdout: float = 0.5,
-    average: str | None = "macro",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    classifiers: Judges | None = None,
+    rho: PositiveInt = 1,
+    baseline: Baseline = "farthest",
+    reading: Reading = "individual",
+    q: PositiveShare = 0.99,
+    holdout: OpenShare = 0.5,
+    average: Average | None = "macro",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""Counterfactual generativeness: do the latents of a factor, and only they, generate it?
 
     Every factor i has a set :math:`I` of `rho` latents, those most robust to it. An image is
@@ -211,25 +207,18 @@ class CounterfactualGenerativenessScorer:
     {'n_components': 2}
     """
 
-    @validate_params(
-        {
-            **{name: _OPTIONS[name] for name in ("rho", "baseline", "reading", "q")},
-            "classifier": [HasMethods(["fit", "predict_proba"]), list, tuple, None],
-            "random_state": FACTORS_CODES["random_state"],
-        },
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def __init__(
         self,
         X: ArrayLike,
         y: ArrayLike,
-        classifier: BaseEstimator | Sequence[BaseEstimator] | None = None,
+        classifier: Judges | None = None,
         *,
-        rho: int = 1,
-        baseline: str = "farthest",
-        reading: str = "individual",
-        q: float = 0.99,
-        random_state: int | RandomState | None = None,
+        rho: PositiveInt = 1,
+        baseline: Baseline = "farthest",
+        reading: Reading = "individual",
+        q: PositiveShare = 0.99,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.options = {"rho": rho, "baseline": baseline, "q": q}
         self.reading = reading
@@ -280,7 +269,7 @@ class Effects(NamedTuple):
     """(n_factors,), which of them can be scored."""
 
 
-def _aggregate(effects: Effects, reading: str, average: str | None) -> float | NDArray:
+def _aggregate(effects: Effects, reading: str, average: str | None) -> Score:
     values = [
         _generativeness(own, others, reading) if used else 0.0
         for own, others, used in zip(*effects)
@@ -310,9 +299,8 @@ def _effects(
 ) -> Effects:
     codes = np.asarray(estimator.transform(X))
     checked = check_data(y, codes)
-    n_factors, n_codes = checked.factors.shape[1], checked.codes.shape[1]
-    if rho > n_codes:
-        raise ValueError(f"rho must not exceed the number of codes, {n_codes}, got {rho}.")
+    n_factors = checked.factors.shape[1]
+    check_rho(rho, checked)
     if len(judges) != n_factors:
         raise ValueError(f"classifiers must be one per factor, {n_factors}, got {len(judges)}.")
     used = varied_factors(checked.factors)
@@ -401,12 +389,12 @@ def _fit_judges(
 ) -> list[Any]:
     """One classifier per factor; None where the factor has a single value."""
     rows = np.asarray(X).reshape(len(X), -1)
-    n_factors = check_data(y, np.zeros((len(rows), 1))).factors.shape[1]
+    n_factors = check_factors(y).factors.shape[1]
     if rows.dtype == np.uint8 and rows.max() > 1:
         rows = rows.astype(np.float32) / 255.0
     if classifier is None:
         # Not at the top: metrics load without torch.
-        from sklearn_disent.models._classifier import ImageClassifier
+        from ...models._classifier import ImageClassifier
 
         classifier = ImageClassifier(image_shape=image_shape, random_state=random_state)
     judges = []

@@ -1,15 +1,14 @@
 """DCI scores: how the importance of codes for predicting factors is distributed."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions, validate_params
 
-from .._aggregation import average_of, concentration
-from .._validation import warn_degenerate, warn_single_valued
-from ._predictors import PREDICTION, Importance, Predictors, Split, importance_of
+from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, validated
+from .._aggregation import Score, average_of, concentration
+from .._validation import check_data, warn_degenerate, warn_single_valued
+from ._predictors import Importance, Predictors, Split, importance_of
 
 __all__ = [
     "DCIScores",
@@ -19,7 +18,7 @@ __all__ = [
     "dci_scores",
 ]
 
-_WEIGHTED = {**PREDICTION, "average": [StrOptions({"weighted", "macro"}), None]}
+WeightedAverage = Literal["weighted", "macro"]
 
 
 class DCIScores(NamedTuple):
@@ -30,19 +29,19 @@ class DCIScores(NamedTuple):
     informativeness: float
 
 
-@validate_params(_WEIGHTED, prefer_skip_nested_validation=True)
+@validated
 def dci_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
     estimator: Predictors | None = None,
-    test_size: float = 0.25,
+    test_size: OpenShare = 0.25,
     split: Split | None = None,
-    average: str | None = "weighted",
-    nan_policy: str = "raise",
+    average: WeightedAverage | None = "weighted",
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""DCI disentanglement: is each code important for one factor alone?
 
     Every factor is predicted from all codes. A code is disentangled if its importances for the
@@ -118,33 +117,25 @@ def dci_disentanglement_score(
     >>> dci_disentanglement_score(factors, mixed, random_state=0) < 0.2
     True
     """
-    fits = importance_of(
-        factors,
-        codes,
-        estimator=estimator,
-        test_size=test_size,
-        split=split,
-        nan_policy=nan_policy,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return _disentanglement(fits, average)
 
 
-@validate_params(_WEIGHTED, prefer_skip_nested_validation=True)
+@validated
 def dci_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
     estimator: Predictors | None = None,
-    test_size: float = 0.25,
+    test_size: OpenShare = 0.25,
     split: Split | None = None,
-    average: str | None = "weighted",
-    nan_policy: str = "raise",
+    average: WeightedAverage | None = "weighted",
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""DCI completeness: is one code alone important for each factor?
 
     Every factor is predicted from all codes. A factor is completely captured if the importances
@@ -213,33 +204,25 @@ def dci_completeness_score(
     >>> dci_completeness_score(factors, doubled, random_state=0) < 0.6
     True
     """
-    fits = importance_of(
-        factors,
-        codes,
-        estimator=estimator,
-        test_size=test_size,
-        split=split,
-        nan_policy=nan_policy,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return _completeness(fits, average)
 
 
-@validate_params(PREDICTION, prefer_skip_nested_validation=True)
+@validated
 def dci_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
     estimator: Predictors | None = None,
-    test_size: float = 0.25,
+    test_size: OpenShare = 0.25,
     split: Split | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""DCI informativeness: how well do all codes together predict each factor?
 
     Accuracy on held-out rows for classes, :math:`r^2` for continuous factors and regressors.
@@ -300,31 +283,23 @@ def dci_informativeness_score(
     >>> dci_informativeness_score(factors, rng.normal(size=(400, 2)), random_state=0) < 0.4
     True
     """
-    fits = importance_of(
-        factors,
-        codes,
-        estimator=estimator,
-        test_size=test_size,
-        split=split,
-        nan_policy=nan_policy,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return average_of(fits.informativeness, fits.used, average)
 
 
-@validate_params(PREDICTION, prefer_skip_nested_validation=True)
+@validated
 def dci_scores(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
     estimator: Predictors | None = None,
-    test_size: float = 0.25,
+    test_size: OpenShare = 0.25,
     split: Split | None = None,
-    nan_policy: str = "raise",
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
+    random_state: RandomStateLike = None,
 ) -> DCIScores:
     """Disentanglement, completeness and informativeness from one fit per factor.
 
@@ -375,16 +350,8 @@ def dci_scores(
     >>> round(scores.disentanglement, 3), round(scores.completeness, 3), scores.informativeness
     (1.0, 1.0, 1.0)
     """
-    fits = importance_of(
-        factors,
-        codes,
-        estimator=estimator,
-        test_size=test_size,
-        split=split,
-        nan_policy=nan_policy,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return _dci(fits)
 
@@ -397,14 +364,14 @@ def _dci(fits: Importance) -> DCIScores:
     )
 
 
-def _disentanglement(fits: Importance, average: str | None) -> float | NDArray[np.float64]:
+def _disentanglement(fits: Importance, average: str | None) -> Score:
     # The base of the entropy is the number of factors that vary. If none does, all is zero.
     importance = fits.importance[fits.used] if fits.used.any() else fits.importance
     per_code = concentration(importance, axis=0)
     return per_code if average is None else _mean(per_code, importance.sum(axis=0), average)
 
 
-def _completeness(fits: Importance, average: str | None) -> float | NDArray[np.float64]:
+def _completeness(fits: Importance, average: str | None) -> Score:
     per_factor = concentration(fits.importance, axis=1)
     if average is None:
         return np.where(fits.used, per_factor, np.nan)

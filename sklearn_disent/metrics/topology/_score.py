@@ -1,9 +1,8 @@
 """Disentanglement of a generative model by the topology of what it generates."""
 
 import warnings
-from collections.abc import Callable, Iterable
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import Parallel
@@ -12,26 +11,32 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import SpectralCoclustering
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 
-from .._validation import FACTORS_CODES, warn_degenerate
-from ._living_times import LIVING_TIMES, Settings, check_backend, draw_landmarks, living_times
-from ._submanifolds import Family, check_decoder, decoded_families, factor_families, prior_of
+from ..._params import (
+    AtLeastOne,
+    AtLeastTwo,
+    FactorBins,
+    NanPolicy,
+    PositiveInt,
+    PositiveShare,
+    RandomStateLike,
+    Verbose,
+    validated,
+)
+from .._validation import warn_degenerate
+from ._living_times import Backend, Settings, check_backend, draw_landmarks, living_times
+from ._submanifolds import (
+    Embedding,
+    Family,
+    Prior,
+    check_decoder,
+    decoded_families,
+    factor_families,
+    prior_of,
+)
 from ._transport import Quantiles, quantile_distance, quantile_mean, rebin
 
 __all__ = ["manifold_topology_score"]
-
-# Constraints shared with the display of signatures.
-SIGNATURES: dict[str, list] = {
-    **LIVING_TIMES,
-    "n_samples": [Interval(Integral, 1, None, closed="left")],
-    "n_values": [Interval(Integral, 1, None, closed="left")],
-    "embedding": [HasMethods("transform"), callable, None],
-    "factor_bins": FACTORS_CODES["factor_bins"],
-    "nan_policy": FACTORS_CODES["nan_policy"],
-}
-
-PRIOR: list = [StrOptions({"normal", "uniform", "encoded"}), callable]
 
 
 class Signature(NamedTuple):
@@ -61,40 +66,30 @@ class Biclusters(NamedTuple):
     """How many biclusters lack a row, a column, or an outside."""
 
 
-@validate_params(
-    {
-        **SIGNATURES,
-        "prior": PRIOR,
-        "aggregation": [StrOptions({"pairwise", "barycenter"})],
-        "p": [Interval(Real, 1, None, closed="left")],
-        "n_clusters": [Interval(Integral, 2, None, closed="left"), None],
-        "return_details": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def manifold_topology_score(
     estimator: Any,
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     *,
-    n_samples: int = 1000,
-    n_values: int = 10,
-    prior: str | Callable[[int, RandomState], ArrayLike] = "normal",
-    embedding: Any = None,
-    n_landmarks: int = 32,
-    gamma: float = 1 / 8,
-    n_repeats: int = 100,
-    max_holes: int = 100,
-    aggregation: str = "pairwise",
-    p: float = 2,
-    n_clusters: int | None = None,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
-    backend: str = "numpy",
+    n_samples: PositiveInt = 1000,
+    n_values: PositiveInt = 10,
+    prior: Prior = "normal",
+    embedding: Embedding | None = None,
+    n_landmarks: PositiveInt = 32,
+    gamma: PositiveShare = 1 / 8,
+    n_repeats: PositiveInt = 100,
+    max_holes: AtLeastTwo = 100,
+    aggregation: Literal["pairwise", "barycenter"] = "pairwise",
+    p: AtLeastOne = 2,
+    n_clusters: AtLeastTwo | None = None,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
+    backend: Backend = "numpy",
     return_details: bool = False,
-    random_state: int | RandomState | None = None,
+    random_state: RandomStateLike = None,
     n_jobs: int | None = None,
-    verbose: int = 0,
+    verbose: Verbose = 0,
 ) -> float | Bunch:
     r"""Disentanglement by topology: do latents fall into groups of one shape each?
 

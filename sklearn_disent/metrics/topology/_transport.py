@@ -1,11 +1,12 @@
 """Optimal transport on a line: distances and barycentres in closed form, by quantile functions."""
 
-from numbers import Real
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from ..._params import Array, AtLeastOne, validated
+from .._validation import refuse_negative
 
 __all__ = ["wasserstein_barycenter_1d", "wasserstein_distance_1d"]
 
@@ -22,23 +23,14 @@ class Quantiles(NamedTuple):
     """(n_atoms,), cumulative mass up to and with each atom; the last is 1."""
 
 
-@validate_params(
-    {
-        "a": ["array-like"],
-        "b": ["array-like"],
-        "support_a": ["array-like", None],
-        "support_b": ["array-like", None],
-        "p": [Interval(Real, 1, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def wasserstein_distance_1d(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: Array,
+    b: Array,
     *,
-    support_a: ArrayLike | None = None,
-    support_b: ArrayLike | None = None,
-    p: float = 2,
+    support_a: Array | None = None,
+    support_b: Array | None = None,
+    p: AtLeastOne = 2,
 ) -> float:
     r"""Wasserstein distance between two histograms on the line.
 
@@ -92,16 +84,12 @@ def wasserstein_distance_1d(
     )
 
 
-@validate_params(
-    {
-        "histograms": ["array-like"],
-        "weights": ["array-like", None],
-        "support": [StrOptions({"bins", "nearest", "free"})],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def wasserstein_barycenter_1d(
-    histograms: ArrayLike, *, weights: ArrayLike | None = None, support: str = "bins"
+    histograms: Array,
+    *,
+    weights: Array | None = None,
+    support: Literal["bins", "nearest", "free"] = "bins",
 ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Barycentre of histograms on the line, under the Wasserstein distance of order 2.
 
@@ -246,8 +234,7 @@ def _as_masses(masses: ArrayLike, name: str, ndim: int = 1) -> NDArray[np.float6
     if array.ndim != ndim or array.size == 0:
         shape = "(n_bins,)" if ndim == 1 else "(n_histograms, n_bins)"
         raise ValueError(f"{name} must have shape {shape} and not be empty, got {array.shape}.")
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise ValueError(f"{name} must hold finite masses >= 0, got {array.min()} as least.")
+    refuse_negative(array, name, "Histograms hold masses, not their logarithms.")
     total = array.sum(axis=-1, keepdims=True)
     if not (total > 0).all():
         rows = np.flatnonzero(total.ravel() == 0).tolist()
