@@ -122,7 +122,7 @@ class HistoryDisplay:
         n_columns : int or None, default=None
             Number of panels side by side; up to four, in rows of similar length, if None.
         yscale : {"linear", "log", "symlog", "asinh", "logit"}, default="linear"
-            Scale of the terms.
+            Scale of the curves.
 
         Returns
         -------

@@ -56,7 +56,7 @@ class LatentFactorDisplay:
         By pair of factors: values of the first (A,), values of the second (B,), mean codes
         (A, B, n_codes), nan where there is no sample.
     code_names : list of str or None, default=None
-        Names of the codes; "z0", "z1", ... if None.
+        Names; "z0", "z1", ... if None.
     latents : list of int or None, default=None
         Which codes to draw, in order; all of them if None.
 

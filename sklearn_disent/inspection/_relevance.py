@@ -49,9 +49,9 @@ class RelevanceDisplay:
     relevance : array-like of shape (n_factors, n_codes)
         The matrix, of any kind.
     factor_names : list of str or None, default=None
-        Names of the factors; "factor 0", "factor 1", ... if None.
+        Names; "factor 0", "factor 1", ... if None.
     code_names : list of str or None, default=None
-        Names of the codes; "z0", "z1", ... if None.
+        Names; "z0", "z1", ... if None.
     label : str, default="relevance"
         What the entries are, with their unit.
 

@@ -136,7 +136,7 @@ class SignatureDisplay:
         X : array-like or None, default=None
             Observations; only ``prior="encoded"`` needs them.
         code_names : list of str or None, default=None
-            Names of the codes; "z0", "z1", ... if None.
+            Names; "z0", "z1", ... if None.
         prior : {"normal", "uniform", "encoded"} or callable, default="normal"
             Where codes come from: independent standard normals; uniform ones in [-1, 1], as of
             InfoGAN; the codes of `X`, each latent drawn on its own; or ``prior(n, rng)``, which
@@ -237,7 +237,7 @@ class SignatureDisplay:
         factor_bins : int, "unique" or None, default=None
             How continuous factors are binned; they are an error if None.
         nan_policy : {"raise", "omit"}, default="raise"
-            Whether a missing factor is an error or drops its row.
+            Whether a missing value is an error or drops its row.
         backend : {"numpy", "gudhi"}, default="numpy"
             What computes the holes. Both give the same; gudhi is an optional dependency.
         random_state : int, RandomState instance or None, default=None

@@ -29,20 +29,15 @@ class Guarantee(NamedTuple):
 
     What is not guaranteed may still hold for the data at hand.
 
-    Parameters
-    ----------
-    zero_implies_true : bool
-        Whether the predicate is true wherever its quantity is 0.
-    true_implies_zero : bool
-        Whether the quantity is 0 wherever the predicate is true.
-
     See Also
     --------
     Predicate.guarantee : The guarantee of a predicate.
     """
 
     zero_implies_true: bool
+    """Whether the predicate is true wherever its quantity is 0."""
     true_implies_zero: bool
+    """Whether the quantity is 0 wherever the predicate is true."""
 
 
 class Predicate(ABC):
