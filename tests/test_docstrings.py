@@ -286,11 +286,8 @@ def test_exceptions_are_needed():
 
 # -- the checks themselves -------------------------------------------------------------------------
 
-MODE, SCALE, SIZE = (
-    'mode : {"a", "b"}, default="a"',
-    "scale : float, default=1/8",
-    "size : int, default=3",
-)
+MODE = 'mode : {"a", "b"}, default="a"'
+SCALE, SIZE = "scale : float, default=1/8", "size : int, default=3"
 
 
 @pytest.mark.parametrize(
