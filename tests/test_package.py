@@ -1,14 +1,18 @@
 """The package as a whole: rooms, imports, README, version."""
 
+import functools
 import importlib
+import io
 import re
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 
 import pytest
 
 import sklearn_disent
+from sklearn_disent.metrics import _catalogue
 
 ROOT = Path(__file__).parents[1]
 
@@ -71,6 +75,113 @@ def test_readme_commands_name_what_exists():
     assert tests.endswith("python -m pytest")
     for link in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / link).exists(), link
+
+
+# -- what CONTRIBUTING says about new metrics and models --------------------------------------
+
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+needs_contributing = pytest.mark.skipif(
+    not CONTRIBUTING.is_file(), reason="CONTRIBUTING.md is not part of a source distribution"
+)
+
+
+def files_to_touch(title):
+    """Patterns of the files in the numbered list below a title of CONTRIBUTING.md."""
+    section = CONTRIBUTING.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+    paths = re.findall(r"^\d\. `(\S+)`:", section, flags=re.MULTILINE)
+    return {path: re.compile(re.sub(r"<\w+>", r"\\w+", re.escape(path))) for path in paths}
+
+
+@functools.cache
+def words_of_files():
+    """Path -> words of every page, and names in the code of every module."""
+    found = {}
+    for folder in ("sklearn_disent", "tests", "docs"):
+        for path in (ROOT / folder).rglob("*.*"):
+            name = path.relative_to(ROOT).as_posix()
+            if re.search(r"/(generated|gallery|_build|results)/|__pycache__", name):
+                continue
+            if path.suffix == ".py":
+                # Without docstrings and messages, in which metrics may name each other.
+                tokens = tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
+                found[name] = {token.string for token in tokens if token.type == tokenize.NAME}
+            elif path.suffix == ".rst":
+                found[name] = set(re.findall(r"\w+", path.read_text()))
+    return found
+
+
+def naming(name, *folders):
+    """Files below the folders that name it."""
+    return [
+        file
+        for file, words in words_of_files().items()
+        if file.startswith(folders) and name in words
+    ]
+
+
+@needs_contributing
+@pytest.mark.parametrize(("title", "limit"), [("A new metric", 6), ("A new model", 3)])
+def test_files_to_touch_are_few_and_exist(title, limit):
+    patterns = files_to_touch(title)
+    assert 0 < len(patterns) <= limit
+    for path, pattern in patterns.items():
+        assert any(pattern.fullmatch(file) for file in words_of_files()), path
+
+
+@needs_contributing
+def test_metrics_are_named_in_the_files_to_touch_only():
+    patterns = files_to_touch("A new metric")
+    pages = [path for path in patterns if path.startswith("docs/")]
+    for metric in _catalogue.CATALOGUE:
+        name = metric.function.__name__
+        found = naming(name, "sklearn_disent/metrics/")
+        assert len(found) == sum(path.startswith("sklearn_disent/") for path in patterns), found
+        for file in found:
+            assert any(p.fullmatch(file) for p in patterns.values()), f"{file} names {name}"
+        # The guide may name it anywhere; the reference and the tables of tests need not.
+        assert set(pages) <= set(naming(name, "docs/guide/")), name
+        assert naming(name, "docs/api/", "docs/conf.py", "docs/_ext/") == [], name
+        assert naming(name, "tests/metrics/"), f"{name} has no test of its own"
+
+
+@needs_contributing
+@pytest.mark.parametrize("name", ["dcimig_score", "unconfoundedness_score", "infoe_score"])
+def test_metric_took_six_files(name):
+    patterns = files_to_touch("A new metric").values()
+    touched = [file for file in naming(name, "") if any(p.fullmatch(file) for p in patterns)]
+    assert len(touched) <= 6, touched
+    # Metrics with reference values also have a row in the one table of these.
+    rest = set(naming(name, "sklearn_disent/", "tests/", "docs/api/")) - set(touched)
+    assert rest <= {"tests/metrics/test_golden.py"}
+
+
+@needs_contributing
+def test_models_are_named_in_the_files_to_touch_only():
+    patterns = files_to_touch("A new model")
+    public = {name: getattr(sklearn_disent.models, name) for name in sklearn_disent.models.__all__}
+    classes = {name for name, item in public.items() if hasattr(item, "fit")}
+    assert len(classes) > 10
+    # Other models are built on these.
+    for name in classes - {"BaseVAE", "VAE", "NeuralNetTransformer"}:
+        found = [
+            file
+            for file in naming(name, "sklearn_disent/")
+            if f"class {name}(" in (ROOT / file).read_text() or file.endswith("/__init__.py")
+        ]
+        assert len(found) == sum(path.startswith("sklearn_disent/") for path in patterns), found
+        for file in found:
+            assert any(p.fullmatch(file) for p in patterns.values()), f"{file} names {name}"
+        assert naming(name, "docs/api/", "docs/conf.py", "docs/_ext/") == [], name
+        assert naming(name, "tests/models/"), f"{name} has no test of its own"
+
+
+@needs_contributing
+@pytest.mark.parametrize("name", ["DIPVAE", "HFSVAE", "InfoVAE"])
+def test_model_took_two_files_and_its_test(name):
+    patterns = files_to_touch("A new model").values()
+    found = naming(name, "sklearn_disent/", "docs/api/")
+    assert len(found) == 2
+    assert all(any(p.fullmatch(file) for p in patterns) for file in found), found
 
 
 def test_constraints_pin_every_dependency():

@@ -1,5 +1,6 @@
 """Annotations are the constraints of parameters."""
 
+import functools
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -115,6 +116,16 @@ def test_check_options_names_what_there_is():
     with pytest.raises(InvalidParameterError, match="green"):
         check_options(paint, {"color": "green"})
     check_options(paint, {"color": "blue"})
+
+
+def test_check_options_asks_plain_functions_for_names_only():
+    def plain(canvas: "no such type", color: Color = "red") -> None: ...  # noqa: F722
+
+    check_options(plain, {"color": "green"}, without=["canvas"])
+    with pytest.raises(TypeError, match=r"plain has no option 'size'\. Its options are color"):
+        check_options(plain, {"size": 3}, without=["canvas"])
+    with pytest.raises(TypeError, match="partial has no option 'size'"):
+        check_options(functools.partial(plain, color="blue"), {"size": 3})
 
 
 def test_unknown_annotation_is_an_error():

@@ -29,8 +29,8 @@ against the tables, whatever comes out.
 
 ``--full`` has all of dSprites (rendered, not downloaded), the paper's networks and 40 seeds. What
 the paper leaves open is taken from the public code of its authors: batches of 2048, 50 epochs, 10
-latents. That makes 1,200 fits which take, by a rough estimate, one day of one processor each, and 480
-shorter ones: work for a cluster (see the guide on sweeps) or, with a ``device`` among the
+latents. That makes 1,200 fits which take, by a rough estimate, one day of one processor each, and
+480 shorter ones: work for a cluster (see the guide on sweeps) or, with a ``device`` among the
 parameters of the networks, for GPUs, with 16 GB of memory per job and 250 GB of disk. The 3D faces
 of the paper are not free; x and y of a sprite take the place of azimuth and elevation.
 """

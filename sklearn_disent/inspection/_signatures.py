@@ -18,16 +18,15 @@ from .._params import (
     Verbose,
     validated,
 )
-from ..metrics.topology._living_times import Backend, Settings, check_backend
-from ..metrics.topology._score import Signature, check_points, signatures_of, value_distances
-from ..metrics.topology._submanifolds import (
-    Embedding,
-    Prior,
-    check_decoder,
-    decoded_families,
-    factor_families,
-    prior_of,
+from ..metrics.topology._living_times import Backend, Settings
+from ..metrics.topology._score import (
+    Plan,
+    Signature,
+    factor_signatures,
+    latent_signatures,
+    value_distances,
 )
+from ..metrics.topology._submanifolds import Embedding, Prior
 from ._common import (
     Axes,
     check_drawing,
@@ -174,14 +173,11 @@ class SignatureDisplay:
         display : SignatureDisplay
         """
         check_drawing(cls.from_estimator, options)
-        settings = _settings(n_samples, n_landmarks, gamma, n_repeats, max_holes, backend)
-        check_decoder(estimator)
+        settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
+        plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose)
         rng = check_random_state(random_state)
-        draw = prior_of(estimator, X, prior)
-        base, values = draw(n_samples, rng), draw(n_values, rng)
-        families = decoded_families(estimator, base, values, embedding)
-        found = signatures_of(families, base.shape[1], settings, rng, n_jobs, verbose)
-        names = names_of(code_names, None, base.shape[1], "z", "code_names")
+        found = latent_signatures(estimator, X, prior, plan, rng)
+        names = names_of(code_names, None, len(found), "z", "code_names")
         return cls._from_signatures(found, names).plot(ax, **options)
 
     @classmethod
@@ -256,12 +252,10 @@ class SignatureDisplay:
         display : SignatureDisplay
         """
         check_drawing(cls.from_factors, options)
-        settings = _settings(n_samples, n_landmarks, gamma, n_repeats, max_holes, backend)
+        settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
+        plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose)
         rng = check_random_state(random_state)
-        families = factor_families(
-            X, y, n_samples, n_values, n_landmarks, factor_bins, nan_policy, embedding, rng
-        )
-        found = signatures_of(families, np.shape(y)[-1], settings, rng, n_jobs, verbose)
+        found = factor_signatures(X, y, factor_bins, nan_policy, plan, rng)
         if not found:
             raise ValueError(
                 "At least one factor must have two values, one of them with n_landmarks="
@@ -275,7 +269,7 @@ class SignatureDisplay:
     def _from_signatures(cls, found: list[Signature], names: list[str]) -> Self:
         return cls(
             [signature.histograms() for signature in found],
-            names=[names[signature.index] for signature in found],
+            names=[names[signature.number] for signature in found],
             similarity=1.0 - value_distances(found),
         )
 
@@ -380,14 +374,6 @@ class SignatureDisplay:
                 f"signatures must be arrays of shape (n_values, max_holes), got shapes {shapes}."
             )
         return signatures, names_of(self.names, None, len(signatures), "", "names")
-
-
-def _settings(
-    n_samples: int, n_landmarks: int, gamma: float, n_repeats: int, max_holes: int, backend: Backend
-) -> Settings:
-    check_backend(backend)
-    check_points(n_samples, n_landmarks)
-    return Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
 
 
 def _draw_curves(

@@ -13,8 +13,8 @@ def encode(estimator: Any, X: ArrayLike) -> ArrayLike:
     """Codes of a transformer, a Pipeline or a search; an error that says what is missing."""
     if not hasattr(estimator, "transform"):
         raise TypeError(
-            f"{type(estimator).__name__} has no transform, hence no codes to score. Pass a fitted "
-            "transformer, a Pipeline that ends in one, or a search over either."
+            f"{type(estimator).__name__} has no transform(X) that gives codes to score. Pass a "
+            "fitted transformer, a Pipeline that ends in one, or a search over either."
         )
     return estimator.transform(X)
 

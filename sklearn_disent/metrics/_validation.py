@@ -6,7 +6,7 @@ Names shared by the whole room:
 - ``n_bins`` and ``strategy`` bin the codes; ``factor_bins`` bins the continuous factors, which
   are refused when it is None.
 - ``nan_policy`` is "raise" or "omit" (drop the rows with a missing value), as in scipy.stats.
-- ``sample_weight`` are frequencies: weight 2 means the row stands there twice.
+- ``sample_weight`` are frequencies: weight 2 counts the row twice.
 - ``average`` is "macro" (one float) or None (one value per factor or per code; nan where a
   factor or code was left out, always with a warning).
 """
@@ -197,7 +197,9 @@ def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.fl
     largest = np.nanmax(np.abs(array)) if not np.isnan(array).all() else 0.0
     if np.isinf(largest):
         column = int(np.flatnonzero(np.isinf(array).any(axis=0))[0])
-        raise ValueError(f"codes must be finite, got an infinite value in code {column}.")
+        raise ValueError(
+            f"codes must be finite, got an infinite value in code {column}. Drop or replace it."
+        )
     if largest > _LARGEST_CODE:
         raise ValueError(
             f"codes must stay within {_LARGEST_CODE:g}, got {largest:g}, whose square overflows. "
@@ -260,15 +262,16 @@ def warn_if_constant(codes: NDArray, consequence: str) -> None:
 @contextmanager
 def collecting_warnings() -> Iterator[list[str]]:
     """Until the end of the block, messages of `warn_degenerate` are listed instead of shown."""
-    token = _COLLECTED.set([])
+    messages: list[str] = []
+    token = _COLLECTED.set(messages)
     try:
-        yield _COLLECTED.get()
+        yield messages
     finally:
         _COLLECTED.reset(token)
 
 
 def warn_degenerate(message: str) -> None:
-    """Warn with our own class, on the line of the user's code that called the package."""
+    """Warn with DegenerateScoreWarning, on the line of the user's code that called the package."""
     collected = _COLLECTED.get()
     if collected is not None:
         collected.append(message)
@@ -332,7 +335,8 @@ def _as_column(column: Any, k: int) -> Column:
 
 
 def _is_missing(value: Any) -> bool:
-    # pandas.NA is told by its name: comparing it with anything gives NA, and pandas is optional.
+    # pandas.NA is recognized by its name: compared with anything it gives NA, and pandas is
+    # optional.
     if value is None or type(value).__name__ == "NAType":
         return True
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
@@ -380,11 +384,13 @@ def _encode_factor(
     number = values.astype(np.float64)
     if values.dtype.kind == "f":
         if np.isinf(number).any():
-            raise ValueError(f"factors must be finite, got an infinite value in factor {k}.")
+            raise ValueError(
+                f"factors must be finite, got an infinite value in factor {k}. Drop or replace it."
+            )
         if (number != np.rint(number)).any():
             return np.unique(number, return_inverse=True)[1], number, "continuous"
     kind = declared or ("categorical" if values.dtype.kind == "b" else "ordinal")
-    # Beyond 2**53 floats no longer tell integers apart: sort the values as they came.
+    # Beyond 2**53 floats no longer distinguish integers: sort the values as they came.
     if np.abs(number).max() >= 2**53 or np.ptp(number) > 4 * len(number) + 1000:
         return np.unique(values, return_inverse=True)[1], number, kind
     # Class indices by counting: an order of magnitude faster than sorting.
@@ -403,7 +409,7 @@ def _bin_factor(
             "(n_bins is for the codes only), or take every distinct value as a class with "
             "factor_bins='unique'."
         )
-    if factor_bins == "unique":
+    if isinstance(factor_bins, str):
         return unique
     binned = np.digitize(number, np.linspace(number.min(), number.max(), factor_bins + 1)[1:-1])
     return np.unique(binned, return_inverse=True)[1]

@@ -26,7 +26,7 @@ _NOTHING = "nothing depends on anything, the value is 0"
 
 @validated
 def gaussian_total_correlation_error(codes: ArrayLike, *, nan_policy: NanPolicy = "raise") -> float:
-    r"""Total correlation of codes, were they Gaussian: how far from uncorrelated they are.
+    r"""Total correlation of codes, as if they were Gaussian: how far from uncorrelated are they?
 
     The divergence of the Gaussian with the codes' covariance from the one with their variances
     alone, in nats. From 0 to infinity, lower is better: 0 when no two codes are correlated.
@@ -48,13 +48,13 @@ def gaussian_total_correlation_error(codes: ArrayLike, *, nan_policy: NanPolicy 
     See Also
     --------
     gaussian_wasserstein_correlation_error : Finite even if codes are linearly dependent.
-    code_mutual_info_error : Sees dependence beyond correlation.
+    code_mutual_info_error : Captures dependence beyond correlation.
 
     Notes
     -----
     It does not depend on the scale of any code. Constant codes are left out; if fewer than two
     codes vary, the value is 0. Whether codes are linearly dependent is judged by the rank of
-    their correlation matrix: other implementations give whatever rounding leaves, such as 18.3.
+    their correlation matrix; other implementations return what rounding leaves, such as 18.3.
 
     References
     ----------
@@ -93,11 +93,11 @@ def gaussian_total_correlation_error(codes: ArrayLike, *, nan_policy: NanPolicy 
 def gaussian_wasserstein_correlation_error(
     codes: ArrayLike, *, normalize: bool = False, nan_policy: NanPolicy = "raise"
 ) -> float:
-    r"""Wasserstein correlation of codes, were they Gaussian: how far from uncorrelated they are.
+    r"""Wasserstein correlation of codes, as if they were Gaussian: how far from uncorrelated?
 
     The squared 2-Wasserstein distance of the Gaussian with the codes' covariance from the one
     with their variances alone. From 0 to infinity, lower is better: 0 when no two codes are
-    correlated. Normalised by the total variance it stays below 2 and has no unit.
+    correlated. Normalized by the total variance it stays below 2 and has no unit.
 
     .. math:: W = 2 \operatorname{tr} \Sigma - 2 \operatorname{tr}
         \bigl(D^{1/2} \Sigma D^{1/2}\bigr)^{1/2}, \qquad D = \operatorname{diag} \Sigma
@@ -123,8 +123,8 @@ def gaussian_wasserstein_correlation_error(
     Notes
     -----
     Constant codes are left out, which changes nothing; if fewer than two codes vary, the value is
-    0. The square root of the matrix is taken by its eigenvalues, so that linearly dependent codes
-    give no complex values.
+    0. The square root of the matrix is computed from its eigenvalues, so that linearly dependent
+    codes do not give complex values.
 
     References
     ----------
@@ -170,7 +170,7 @@ def code_mutual_info_error(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> float:
-    r"""Mean mutual information between codes: how much they repeat each other.
+    r"""Mean mutual information between codes: how much do they repeat each other?
 
     From 0 to the logarithm of the number of bins, in nats, lower is better: 0 when any two binned
     codes are independent.
@@ -182,7 +182,7 @@ def code_mutual_info_error(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
@@ -200,11 +200,11 @@ def code_mutual_info_error(
 
     See Also
     --------
-    gaussian_total_correlation_error : Sees correlation only, and needs no bins.
+    gaussian_total_correlation_error : Captures correlation only, and needs no bins.
 
     Notes
     -----
-    A constant code shares no information and still counts as a code. A lone code gives 0.
+    A constant code shares no information but still counts as a code. A single code gives 0.
 
     References
     ----------

@@ -23,11 +23,11 @@ def factorized_support_distance(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> float:
-    r"""Hausdorff distance of the codes' support from a factorized one, summed over pairs of codes.
+    r"""Hausdorff distance of the support of codes from a factorized one, summed over pairs.
 
     Which combinations of two codes' values are far from every combination that occurs? From 0 to
     infinity, lower is better: 0 when any two codes take all combinations of their values,
-    whatever the frequencies. Dependent factors may thus be disentangled at no cost.
+    no matter how often. Codes of dependent factors can thus reach 0.
 
     .. math:: \sum_{i < j} \max_{a, b} \min_c \bigl[(z_{ai} - z_{ci})^2 + (z_{bj} - z_{cj})^2\bigr]
 
@@ -56,13 +56,13 @@ def factorized_support_distance(
 
     See Also
     --------
-    code_mutual_info_error : Independence of codes, where here combinations need only occur.
+    code_mutual_info_error : Asks that codes are independent, not only that combinations occur.
 
     Notes
     -----
-    The distance of a random batch exceeds that of all rows, and the less so the larger it is:
-    compare distances of equal `batch_size` only. Constant codes are left out; if fewer than two
-    codes vary, the value is 0.
+    The distance of a random batch exceeds that of all rows, by less the larger the batch is:
+    compare only distances with the same `batch_size`. Constant codes are left out; if fewer than
+    two codes vary, the value is 0.
 
     References
     ----------

@@ -29,11 +29,11 @@ def udr_score(
 ) -> NDArray[np.float64]:
     r"""Unsupervised disentanglement ranking: how far does each model agree with the others?
 
-    Several models, of the same samples, are compared pair by pair: R holds the strength of every
-    code of the one in every code of the other, and two models agree when each code has one strong
-    partner. The score of a model is its median agreement with the others. Between 0 and 1, higher
-    is better: models that disentangle agree up to order and sign of their codes, others in
-    nothing.
+    Several models of the same samples are compared pair by pair: R holds how strongly every code
+    of one model is related to every code of the other, and two models agree when each code has
+    one strong partner. The score of a model is its median agreement with the others. Between 0
+    and 1, higher is better: models that disentangle agree up to the order and sign of their
+    codes, other models do not.
 
     .. math:: \mathrm{UDR}_{xy} = \frac{1}{2} \Bigl(
         \frac{1}{D_y} \sum_j \frac{\max_i R_{ij}^2}{\sum_i R_{ij}} +
@@ -45,7 +45,7 @@ def udr_score(
         One representation of the same samples per model, two or more; the number of codes may
         differ.
     kind : {"lasso", "spearman"}, default="lasso"
-        Absolute weights of a lasso from the standardised codes of the one model to those of the
+        Absolute weights of a lasso from the standardized codes of one model to those of the
         other, or absolute rank correlations.
     alpha : float, default=0.1
         Penalty of the lasso.
@@ -53,7 +53,7 @@ def udr_score(
         Mean Kullback-Leibler divergence of every code from its prior, per model. With it only the
         informative codes count, those above `kl_threshold`; without it all codes that vary.
     kl_threshold : float, default=0.01
-        What an informative code exceeds, in nats.
+        Divergence above which a code is informative, in nats.
 
     Returns
     -------
@@ -68,8 +68,8 @@ def udr_score(
     Notes
     -----
     A lasso shrinks its weights by `alpha`: two models with equal codes agree by 1 - alpha = 0.9,
-    not 1. It is not symmetric; as published, a model is scored as the target of the others. It
-    has no meaning for one model: choose the other models to be of the same kind with other
+    not 1. It is not symmetric; as published, a model is scored as the target of the others. The
+    score is not defined for one model alone: choose other models of the same kind that differ in
     `random_state`. Constant codes are left out, also where other implementations get nan from
     their rank correlations.
 

@@ -38,11 +38,11 @@ def mig_score(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> Score:
-    r"""Mutual information gap: is each factor known to one code alone?
+    r"""Mutual information gap: is one code alone informative about each factor?
 
     For every factor, the information that the best code has about it, minus that of the second
-    best, as a share of the factor's entropy. Between 0 and 1, higher is better: 1 when every
-    factor is determined by one code and unknown to all others.
+    best, as a share of the factor's entropy. Between 0 and 1, higher is better: 1 when one code
+    determines each factor and all others are independent of it.
 
     .. math:: \mathrm{MIG} = \frac{1}{K} \sum_k \frac{I(z_{(1)}; y_k) - I(z_{(2)}; y_k)}{H(y_k)}
 
@@ -53,11 +53,11 @@ def mig_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
         number of cells. "permutation" adjusts for chance, so that independent codes score 0.
@@ -83,9 +83,9 @@ def mig_score(
     -----
     The denominator is the entropy of the factor, as in the paper; some implementations divide by
     the entropy of the code, which gives other values. A factor with a single value is left out,
-    with a warning (nan if `average` is None). A constant code has information 0, and a lone code
-    stands against 0. A value that lies on an edge between bins belongs to the bin above, so that
-    codes on a coarse uneven grid may change their score when their sign is flipped.
+    with a warning (nan if `average` is None). A constant code has information 0, and a
+    single code is compared with 0. A value on an edge between bins belongs to the bin above, so
+    that codes on a coarse uneven grid may change their score when their sign is flipped.
 
     References
     ----------
@@ -129,11 +129,11 @@ def mig_sup_score(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> Score:
-    r"""MIG from the side of the codes: does each code know one factor alone?
+    r"""MIG from the side of the codes: is each code informative about one factor alone?
 
-    For every active code, the share it knows of the factor it knows best, minus that of the
-    second best. Between 0 and 1, higher is better: 1 when every code determines one factor and
-    knows nothing of the others.
+    For every active code, its information about its best factor as a share of that factor's
+    entropy, minus the same for the second best factor. Between 0 and 1, higher is better: 1 when
+    every code determines one factor and is independent of the others.
 
     .. math::
         \text{MIG-sup} = \frac{1}{|A|} \sum_{j \in A}
@@ -146,14 +146,14 @@ def mig_sup_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     normalize : {"factor", "code"}, default="factor"
@@ -183,7 +183,7 @@ def mig_sup_score(
     -----
     The activity of a code is measured relative to the largest variance, where the paper compares
     with a fixed number: codes that are all scaled by 0.01 keep their score. Some implementations
-    divide by the entropy of the code. Of a lone factor the second share is 0.
+    divide by the entropy of the code. With a single factor the second share is 0.
 
     References
     ----------
@@ -220,7 +220,7 @@ def _active(data: Checked, min_variance: float) -> NDArray[np.bool_]:
     scaled = codes / max(np.abs(codes).max(), np.finfo(float).tiny)
     centred = scaled - np.average(scaled, axis=0, weights=weight)
     variance = np.average(centred**2, axis=0, weights=weight)
-    # The range tells constant codes: their variance is zero only up to rounding.
+    # The range shows which codes are constant: their variance is zero only up to rounding.
     return (np.ptp(codes, axis=0) > 0) & (variance > min_variance * variance.max())
 
 
@@ -237,11 +237,11 @@ def dcimig_score(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> float:
-    r"""DCIMIG: how much of the factors do codes hold that are about one factor alone?
+    r"""DCIMIG: how much of the factors is in codes that are about one factor alone?
 
-    Every code belongs to the factor it knows best, and offers the gap between this information
-    and what it knows of any other factor. A factor gets the best offer of its codes. Between 0
-    and 1, higher is better: it takes modular, compact and informative codes to reach 1.
+    Every code is assigned to the factor about which it is most informative, with the gap between
+    this information and that about any other factor. A factor counts the largest gap among its
+    codes. Between 0 and 1, higher is better: only modular, compact and informative codes reach 1.
 
     .. math::
         \mathrm{DCIMIG} = \frac{\sum_k \max_{j : k(j) = k} g_j}{\sum_k H(y_k)}, \qquad
@@ -255,14 +255,14 @@ def dcimig_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     nan_policy : {"raise", "omit"}, default="raise"
@@ -282,8 +282,8 @@ def dcimig_score(
 
     Notes
     -----
-    Entropies weigh the factors, hence there is no plain mean over factors and no `average`. A
-    factor that no code knows best adds nothing to the numerator.
+    Factors are weighted by their entropies, so there is no `average`. A factor to which no code
+    is assigned adds nothing to the numerator.
 
     References
     ----------
@@ -334,7 +334,7 @@ def modularity_score(
 
     For every code, one minus its squared information about the factors other than its best one,
     relative to the case of equal information about all. Between 0 and 1, higher is better: 1
-    when no code knows two factors.
+    when no code is informative about two factors.
 
     .. math::
         \frac{1}{D} \sum_j \Big( 1 - \frac{\sum_{k \ne k(j)} I(z_j; y_k)^2}
@@ -347,14 +347,14 @@ def modularity_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     dead : {"zero", "drop"}, default="zero"
@@ -377,11 +377,11 @@ def modularity_score(
 
     Notes
     -----
-    Modularity does not ask how much a code knows: codes of pure noise are far above 0, since
-    chance information differs between factors; "permutation" does not change that, as one factor
-    always comes first. Some implementations take the maximum over codes instead of factors,
-    which measures something else. Factors of a single value are left out, with a warning; of a
-    lone factor every informed code is modular.
+    Modularity does not ask how informative a code is: codes of pure noise score far above 0,
+    since chance information differs between factors; "permutation" does not change that, as one
+    factor always comes first. Some implementations take the maximum over codes instead of
+    factors, which measures something else. Factors with a single value are left out, with a
+    warning; with a single factor every informative code is modular.
 
     References
     ----------
@@ -415,7 +415,7 @@ def _modularity(info: Information, dead: str, average: str | None) -> Score:
         return average_of(values, np.ones_like(informed), average, "codes")
     if informed.any() and not informed.all():
         warn_degenerate(
-            f"codes {np.flatnonzero(~informed).tolist()} know nothing of any factor and are left "
-            "out of the score. Use dead='zero' to score them 0."
+            f"codes {np.flatnonzero(~informed).tolist()} hold no information about any factor and "
+            "are left out of the score. Use dead='zero' to score them 0."
         )
     return average_of(values, informed, average, "codes")

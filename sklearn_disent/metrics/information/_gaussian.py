@@ -57,8 +57,8 @@ def rmig_score(
     r"""Robust mutual information gap: MIG of codes that are Gaussian posteriors.
 
     As MIG, but each sample spreads over the bins with the mass of its posterior
-    :math:`q(z_j | x) = N(\mu_j(x), \sigma_j(x)^2)`, so that codes of large uncertainty know
-    little even if their means do. Between 0 and 1, higher is better.
+    :math:`q(z_j | x) = N(\mu_j(x), \sigma_j(x)^2)`, so that codes of large uncertainty hold
+    little information even if their means hold much. Between 0 and 1, higher is better.
 
     .. math::
         \frac{1}{K} \sum_k \frac{I(z_{(1)}; y_k) - I(z_{(2)}; y_k)}{H(y_k)}, \qquad
@@ -69,13 +69,12 @@ def rmig_score(
     factors : array-like of shape (n_samples, n_factors)
         The ground-truth factors, as classes.
     codes : array-like of shape (n_samples, n_codes)
-        The representation.
-        Here the posterior means.
+        The representation: the posterior means.
     codes_std : array-like of shape (n_samples, n_codes) or (n_codes,), float or None, default=None
         The posterior standard deviations. None takes the codes as certain: the score is that of
         :func:`mig_score`.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     code_range : (low, high) or None, default=None
         Limits of the bins, common to all codes, for instance ``(-4, 4)`` with ``n_bins=100`` as
         published. None takes the range of the means of each code. Mass beyond the limits belongs
@@ -83,9 +82,9 @@ def rmig_score(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
-        As in :func:`mig_score`; only "none" is defined for uncertain codes.
+        As in :func:`mig_score`; only "none" is defined for codes with `codes_std`.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"macro"} or None, default="macro"
@@ -109,7 +108,7 @@ def rmig_score(
     -----
     The mass of a bin is exact, by the normal distribution function. Implementations that take
     the density at the middle of each bin differ by about 0.01 if bins are as wide as
-    `codes_std`. Others call plain MIG by this name.
+    `codes_std`. Some implementations call plain MIG by this name.
 
     References
     ----------
@@ -154,7 +153,7 @@ def jemmig_score(
     For every factor, the joint entropy with its best code, reduced by the gap to the second
     best, relative to the largest value this can take. Unlike MIG it also asks that the code
     holds nothing but the factor. Between 0 and 1, higher is better: 1 when every factor and its
-    code determine each other and no other code knows the factor.
+    code determine each other and all other codes are independent of the factor.
 
     .. math::
         \frac{1}{K} \sum_k \Big( 1 - \frac{H(z_{(1)}, y_k) - I(z_{(1)}; y_k) + I(z_{(2)}; y_k)}
@@ -169,15 +168,15 @@ def jemmig_score(
     codes_std : array-like of shape (n_samples, n_codes) or (n_codes,), float or None, default=None
         Standard deviations if codes are means of Gaussian posteriors; None if they are points.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     code_range : (low, high) or None, default=None
         Limits of the bins, common to all codes. None takes the range of each code.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
-        As in :func:`mig_score`; only "none" is defined for uncertain codes.
+        As in :func:`mig_score`; only "none" is defined for codes with `codes_std`.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"macro"} or None, default="macro"
@@ -202,8 +201,8 @@ def jemmig_score(
     The paper's quantity is the fraction alone, which is lower for better codes. The score of
     useless codes is not 0: it rewards a small joint entropy, and constant codes, whose entropy
     is 0, get :math:`\log B / (H(y_k) + \log B)`. With ``n_bins=None``, B is the number of
-    distinct values of the code. Of codes that know a factor equally well, the one of least
-    entropy counts.
+    distinct values of the code. Of codes that are equally informative about a factor, the one of
+    least entropy counts.
 
     References
     ----------
@@ -231,7 +230,8 @@ def _jemmig(info: Information, n_cells: NDArray[np.int64], average: str | None) 
     used = info.varied
     warn_single_valued(used)
     most = info.mutual_info.max(axis=1)
-    # Of equally informed codes, up to rounding, that of least entropy: the order must not matter.
+    # Of equally informative codes, up to rounding, the one of least entropy: the order of codes
+    # must not matter.
     h_codes = np.where(info.mutual_info >= most[:, None] - 1e-12, info.h_codes, np.inf)
     best = h_codes.argmin(axis=1)
     joint = info.h_factors + info.h_codes[best] - most
@@ -324,7 +324,7 @@ def _edges(
         raise ValueError(
             f"code_range fixes bins of equal width, got strategy={strategy!r}. Leave one out."
         )
-    return [np.linspace(*limits, n_bins + 1)[1:-1]] * codes.shape[1]
+    return [np.linspace(limits[0], limits[1], n_bins + 1)[1:-1]] * codes.shape[1]
 
 
 @shared

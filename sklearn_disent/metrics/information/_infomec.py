@@ -44,7 +44,7 @@ __all__ = ["infom_score", "infoc_score", "infoe_score"]
 
 Method = Literal["knn", "binned"]
 
-# Relative to the standard deviation of a code: enough to part equal values, too little to matter.
+# Relative to the standard deviation of a code: separates equal values and changes nothing else.
 _TIE_NOISE = 1e-10
 
 
@@ -66,11 +66,11 @@ def infom_score(
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
 ) -> Score | tuple[Score, NDArray[np.float64]]:
-    r"""InfoModularity: how much of what a code knows is about one factor?
+    r"""InfoModularity: how much of the information of each code is about one factor?
 
     The share of the best factor in a code's normalised information about all factors, scaled so
-    that equal shares give 0. Between 0 and 1, higher is better: 1 when no active code knows two
-    factors.
+    that equal shares give 0. Between 0 and 1, higher is better: 1 when no active code is
+    informative about two factors.
 
     .. math::
         \frac{1}{|A|} \sum_{j \in A} \frac{\max_k N_{kj} / \sum_k N_{kj} - 1/K}{1 - 1/K},
@@ -91,12 +91,11 @@ def infom_score(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         Correction of "binned", as in :func:`mig_score`.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
-        For "binned" alone.
+        How often each sample counts; for "binned" only.
     min_range : float, default=0.05
         A code is active if its range exceeds this share of the largest range; the others are
         left out. At 0, only constant codes are.
@@ -105,9 +104,9 @@ def infom_score(
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
-        Noise that parts equal values for "knn", and shuffles of "permutation".
+        Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -119,16 +118,16 @@ def infom_score(
 
     See Also
     --------
-    infoc_score : Whether each factor is known to one code.
+    infoc_score : Whether the information about each factor is in one code.
     modularity_score : Ratio of squared information instead of shares.
 
     Notes
     -----
-    Equal values of a code are parted by noise of 1e-10 before neighbours are counted; for codes
+    Equal values of a code are separated by noise of 1e-10 before neighbours are counted; for codes
     with few distinct values use ``method="binned"``. Estimates above the entropy are clipped.
-    An active code without information about any factor scores 0. The neighbours' estimate of
-    independent codes is 0 or little more, and of such remainders the shares mean nothing: codes
-    of pure noise may score anything.
+    An active code without information about any factor scores 0. For independent codes the
+    estimate by neighbours is 0 or slightly above, and shares of such remainders mean nothing:
+    codes of pure noise may get any score.
 
     References
     ----------
@@ -173,11 +172,11 @@ def infoc_score(
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
 ) -> Score | tuple[Score, NDArray[np.float64]]:
-    r"""InfoCompactness: how much of what codes know of a factor is in one code?
+    r"""InfoCompactness: how much of the information about each factor is in one code?
 
     The share of the best code in the normalised information of all active codes about a factor,
-    scaled so that equal shares give 0. Between 0 and 1, higher is better: 1 when no factor is
-    known to two active codes.
+    scaled so that equal shares give 0. Between 0 and 1, higher is better: 1 when no two active
+    codes are informative about the same factor.
 
     .. math::
         \frac{1}{K} \sum_k \frac{\max_{j \in A} N_{kj} / \sum_{j \in A} N_{kj} - 1/|A|}
@@ -198,12 +197,11 @@ def infoc_score(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         Correction of "binned", as in :func:`mig_score`.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
-        For "binned" alone.
+        How often each sample counts; for "binned" only.
     min_range : float, default=0.05
         A code is active if its range exceeds this share of the largest range; the others are
         left out. At 0, only constant codes are.
@@ -212,9 +210,9 @@ def infoc_score(
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
-        Noise that parts equal values for "knn", and shuffles of "permutation".
+        Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -226,15 +224,15 @@ def infoc_score(
 
     See Also
     --------
-    infom_score : Whether each code knows one factor.
+    infom_score : Whether each code is informative about one factor.
     mig_score : The gap between the two best codes of each factor.
 
     Notes
     -----
-    Equal values of a code are parted by noise of 1e-10 before neighbours are counted; for codes
+    Equal values of a code are separated by noise of 1e-10 before neighbours are counted; for codes
     with few distinct values use ``method="binned"``. Estimates above the entropy are clipped.
-    A factor that no active code knows scores 0; of a lone active code all factors that it knows
-    score 1.
+    A factor about which no active code is informative scores 0; with a single active code every
+    factor about which it is informative scores 1.
 
     References
     ----------
@@ -271,11 +269,10 @@ def infoe_score(
     average: Average | None = "macro",
     nan_policy: NanPolicy = "raise",
 ) -> Score:
-    r"""InfoExplicitness: how much of each factor can a linear model read from all codes?
+    r"""InfoExplicitness: how much of each factor can a linear model read off all codes?
 
     The predictive information of a logistic regression, as a share of what is to be predicted.
-    Between 0 and 1, higher is better: 1 when every factor is linearly decodable, from whichever
-    codes.
+    Between 0 and 1, higher is better: 1 when every factor is linearly decodable from the codes.
 
     .. math:: \frac{1}{K} \sum_k \Big( 1 - \frac{\mathrm{E}[-\log p(y_k | z)]}{\log C_k} \Big)
 
@@ -285,10 +282,9 @@ def infoe_score(
     Parameters
     ----------
     factors : array-like of shape (n_samples, n_factors)
-        The ground-truth factors, as classes.
+        The ground-truth factors: classes, continuous values, or some of each.
     codes : array-like of shape (n_samples, n_codes)
         The representation.
-        Continuous ones are welcome.
     predictor : classifier with predict_proba or None, default=None
         Fitted for each factor that is a class; it must take ``sample_weight`` in ``fit``. None
         is logistic regression without penalty, at most 100 iterations.
@@ -306,16 +302,16 @@ def infoe_score(
 
     See Also
     --------
-    infom_score : Whether each code knows one factor.
-    infoc_score : Whether each factor is known to one code.
+    infom_score : Whether each code is informative about one factor.
+    infoc_score : Whether the information about each factor is in one code.
 
     Notes
     -----
     As published, classes are weighted to be balanced in the fit, codes are standardised, and the
     loss is that of the samples the model was fitted to: with few samples and many codes it is
     optimistic. The loss of the model without codes is the logarithm of the number of classes.
-    Codes that separate the classes never let the regression converge: their score lies short of
-    1 by about 1e-4, an amount that depends on the solver. A predictor that does worse than
+    Where codes separate the classes the regression does not converge: the score falls short of 1
+    by about 1e-4, an amount that depends on the solver. A predictor that does worse than
     chance scores 0. For continuous factors the score is the share of variance that linear
     regression explains.
 

@@ -1,6 +1,6 @@
 """The information matrix (n_factors, n_codes), from contingency tables of binned codes."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -117,10 +117,10 @@ def binned_information(
             "Repeat the rows instead, or use bias_correction='miller_madow'."
         )
     info = _information(factors, binned, None, False)
-    random_state = check_random_state(random_state)
+    rng = check_random_state(random_state)
     chance = np.zeros_like(info.mutual_info)
     for _ in range(_N_PERMUTATIONS):
-        shuffled = binned[random_state.permutation(len(binned))]
+        shuffled = binned[rng.permutation(len(binned))]
         chance += _information(factors, shuffled, None, False).mutual_info
     chance /= _N_PERMUTATIONS
     bound = np.minimum.outer(info.h_factors, info.h_codes)
@@ -151,7 +151,7 @@ def bin_codes(
         else:
             edges = inner_edges(code, n_bins, strategy, weight)
             # A constant code has all edges on itself and lands in one bin, alone.
-            side = "right" if strategy == "uniform" else "left"
+            side: Literal["left", "right"] = "right" if strategy == "uniform" else "left"
             binned[:, j] = np.searchsorted(edges, code, side=side)
     return binned
 

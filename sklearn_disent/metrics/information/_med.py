@@ -37,11 +37,12 @@ def med_disentanglement_score(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> Score:
-    r"""MED disentanglement: is what a code knows concentrated on one factor?
+    r"""MED disentanglement: is the information of each code concentrated on one factor?
 
     As DCI disentanglement, with the information of a code about a factor as its importance: one
     minus the entropy of a code's importance over factors, averaged over codes by their share of
-    all importance. Between 0 and 1, higher is better: 1 when no code knows two factors.
+    all importance. Between 0 and 1, higher is better: 1 when no code is informative about two
+    factors.
 
     .. math::
         \sum_j \rho_j \big( 1 - H_K(p_{\cdot j}) \big), \qquad
@@ -56,18 +57,18 @@ def med_disentanglement_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     top_k : int or None, default=None
-        Score the codes alone that are among the `top_k` most informed about any factor; None
+        Score only the codes that are among the `top_k` most informative about any factor; None
         takes all. For representations of many more codes than factors.
     average : {"macro"} or None, default="macro"
         The mean over codes, weighted by their share, or one value per code.
@@ -88,14 +89,14 @@ def med_disentanglement_score(
 
     Notes
     -----
-    Constant codes are left out, with a warning; so are factors of a single value. Published
+    Constant codes are left out, with a warning; so are factors with a single value. Published
     values may be lower by about 1e-9, from a small number added to avoid zeros. With `top_k`,
-    importance is still relative to all codes, and ties go to the code that comes first.
+    importance is still relative to all codes, and ties are broken in favor of the first code.
 
     References
     ----------
-    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of
-    negative-free contrastive learning. NeurIPS.
+    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of negative-free
+    contrastive learning. NeurIPS.
 
     Examples
     --------
@@ -127,11 +128,11 @@ def med_completeness_score(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> Score:
-    r"""MED completeness: is what codes know of a factor concentrated in one code?
+    r"""MED completeness: is the information about each factor concentrated in one code?
 
     As DCI completeness, with the information of a code about a factor as its importance: one
     minus the entropy of the importance for a factor over codes. Between 0 and 1, higher is
-    better: 1 when no factor is known to two codes.
+    better: 1 when no two codes are informative about the same factor.
 
     .. math::
         \frac{1}{K} \sum_k \big( 1 - H_D(R_{k \cdot}) \big), \qquad
@@ -144,18 +145,18 @@ def med_completeness_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     top_k : int or None, default=None
-        Score the codes alone that are among the `top_k` most informed about any factor; None
+        Score only the codes that are among the `top_k` most informative about any factor; None
         takes all. For representations of many more codes than factors.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
@@ -176,16 +177,16 @@ def med_completeness_score(
 
     Notes
     -----
-    Constant codes are left out, with a warning; so are factors of a single value. Published
+    Constant codes are left out, with a warning; so are factors with a single value. Published
     values may be lower by about 1e-9, from a small number added to avoid zeros. With `top_k`,
-    importance is still relative to all codes, and ties go to the code that comes first. With
-    `top_k`, factors are weighted by the share of their information that the kept codes have. A
-    factor that no code knows scores 0.
+    importance is still relative to all codes, ties are broken in favor of the first code, and
+    factors are weighted by the share of their information that the kept codes have. A factor
+    about which no code is informative scores 0.
 
     References
     ----------
-    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of
-    negative-free contrastive learning. NeurIPS.
+    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of negative-free
+    contrastive learning. NeurIPS.
 
     Examples
     --------
@@ -250,6 +251,6 @@ def _med_completeness(info: Information, kept: NDArray[np.bool_], average: str |
     values, share = concentration(importance, axis=1), importance.sum(axis=1)
     if average is None:
         return average_of(values, varied, average)
-    # A factor that no code knows counts in full, and scores 0.
+    # A factor about which no code is informative counts in full, and scores 0.
     weight = np.where(share > 0, share, 1.0)[varied]
     return float(values[varied] @ weight / weight.sum())

@@ -39,7 +39,7 @@ def minimality_score(
     r"""Minimality: is each code made of nothing but one factor?
 
     The share of a code's entropy that its best factor explains. Between 0 and 1, higher is
-    better: 1 when every code is a function of one factor, without a trace of the other factors
+    better: 1 when every code is a function of one factor and holds no trace of the other factors
     or of nuisance. It stays 1 for such codes when the factors depend on each other.
 
     .. math::
@@ -52,14 +52,14 @@ def minimality_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=15
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"macro"} or None, default="macro"
@@ -69,7 +69,7 @@ def minimality_score(
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def minimality_score(
 
     See Also
     --------
-    sufficiency_score : Whether each factor is held by one code.
+    sufficiency_score : Whether one code determines each factor.
 
     Notes
     -----
@@ -124,10 +124,10 @@ def sufficiency_score(
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
 ) -> Score | tuple[Score, NDArray[np.float64]]:
-    r"""Sufficiency: is each factor wholly known to one code?
+    r"""Sufficiency: does one code determine each factor?
 
     The share of a factor's entropy that its best code explains. Between 0 and 1, higher is
-    better: 1 when every factor is a function of one code, whatever else that code holds.
+    better: 1 when every factor is a function of one code, no matter what else that code holds.
 
     .. math::
         s_{ij} = \frac{I(z_j; y_i)}{H(y_i)}, \qquad \bar s = \frac{1}{K} \sum_i \max_j s_{ij}
@@ -139,14 +139,14 @@ def sufficiency_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=15
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"macro"} or None, default="macro"
@@ -156,7 +156,7 @@ def sufficiency_score(
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def sufficiency_score(
     Notes
     -----
     A factor with a single value is left out, with a warning (nan if `average` is None). A
-    constant code is sufficient for nothing and changes nothing.
+    constant code is not sufficient for any factor and does not change the score.
 
     References
     ----------

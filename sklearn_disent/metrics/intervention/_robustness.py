@@ -22,7 +22,7 @@ def irs_score(
     nan_policy: NanPolicy = "raise",
     return_matrix: bool = False,
 ) -> Score | tuple[Score, NDArray[np.float64]]:
-    r"""Interventional robustness score: does each code stay put while one factor stays put?
+    r"""Interventional robustness score: does each code stay put while one factor is held fixed?
 
     For a code l and a factor k, the deviations of the code from its mean among rows of equal
     y_k, as a share of its largest deviation over all rows. Between 0 and 1, higher is better: 1
@@ -42,14 +42,14 @@ def irs_score(
     q : float, default=0.99
         Quantile of the deviations; 1 is the maximum, as in the paper.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None. With "unique" every row may
+        How continuous factors are binned; if None they are refused. With "unique" every row may
         be a class of its own, from which nothing deviates.
     average : {"macro"} or None, default="macro"
         The mean over codes, weighted by their largest deviations, or the value of each code.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def unconfoundedness_score(
     q : float, default=0.99
         Quantile of the deviations behind the robustness, see :func:`irs_score`.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
 
@@ -139,12 +139,11 @@ def unconfoundedness_score(
 
     Notes
     -----
-    Codes of equal robustness (to ten digits) are taken in their order, so that the score may
-    depend on the order of the codes where there are ties. The published code chose other than the
-    `rho` best codes for `rho` above 1; here they are the best ones. Constant codes are never
-    chosen, unless all codes are constant, which scores 0 with a warning. Factors with a single
-    value are left out with a warning. A lone factor shares its codes with none and scores 1, with
-    a warning.
+    Ties in robustness (to ten digits) are broken by the order of the codes, on which the score may
+    then depend. The published code chose other than the `rho` best codes for `rho` above 1; here
+    they are the best ones. Constant codes are never chosen; if all codes are constant, the score is
+    0, with a warning. Factors with a single value are left out with a warning. A single factor has
+    no other to share codes with and scores 1, with a warning.
 
     References
     ----------
@@ -256,7 +255,7 @@ def known_score(n_factors: int, live: NDArray[np.bool_], chance: float) -> float
     if n_factors == 0:
         return float(average_of(np.zeros(1), np.zeros(1, dtype=bool), "macro"))
     if not live.any():
-        warn_degenerate("All codes are constant: they cannot tell factors apart.")
+        warn_degenerate("All codes are constant: they do not distinguish any factors.")
         return chance
     if n_factors == 1:
         warn_degenerate(

@@ -47,12 +47,12 @@ def beta_vae_score(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> float:
-    r"""Beta-VAE score: does the difference of codes tell which factor was held fixed?
+    r"""Beta-VAE score: does the difference of codes reveal which factor was held fixed?
 
     A factor is chosen, and pairs of rows that agree in it are drawn. The mean absolute difference
-    of their codes is handed to a logistic regression, which has to name the factor. Between 0 and
-    1, higher is better; codes that know nothing reach the share of the commonest factor, about
-    1 / n_factors.
+    of their codes is passed to a logistic regression, which has to name the factor. Between 0 and
+    1, higher is better; codes independent of the factors reach the share of the most frequent
+    factor, about 1 / n_factors.
 
     .. math:: d = \frac{1}{B} \sum_{b=1}^{B} |z^{(1)}_b - z^{(2)}_b|, \qquad
         \mathrm{score} = P(\hat k(d) = k)
@@ -73,7 +73,7 @@ def beta_vae_score(
     adjusted : bool, default=False
         Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -90,12 +90,13 @@ def beta_vae_score(
 
     Notes
     -----
-    Rows are drawn with replacement from the given samples in place of a simulator; a value that
-    only one row has is never fixed, for nothing differs there. The score is a share of `n_eval`
-    random groups, hence uncertain by about sqrt(p (1 - p) / n_eval). A linear classifier sees
-    rotated codes as well as aligned ones: a score of 1 does not prove disentanglement. Factors
-    with a single value are left out with a warning. If all codes are constant the score is chance,
-    1 / n_factors; if only one factor is left it is 1; both with a warning.
+    Rows are drawn with replacement from the given samples, which take the place of a simulator; a
+    value that only one row has is never fixed, since nothing differs there. The score is a share
+    of `n_eval` random groups, with a standard error of about sqrt(p (1 - p) / n_eval). A linear
+    classifier does as well on rotated codes as on aligned ones: a score of 1 does not prove
+    disentanglement. Factors with a single value are left out with a warning. If all codes are
+    constant the score is that of guessing, 1 / n_factors; if only one factor is left it is 1;
+    both with a warning.
 
     References
     ----------
@@ -139,12 +140,12 @@ def factor_vae_score(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> float:
-    r"""FactorVAE score: does the steadiest code tell which factor was held fixed?
+    r"""FactorVAE score: does the code that varies least reveal which factor was held fixed?
 
     A factor is fixed at one of its values and rows with that value are drawn. The code whose
     variance, as a share of its variance over all rows, is least casts a vote. Each code stands
-    for the factor that it votes for most often. Between 0 and 1, higher is better; codes that
-    know nothing reach about 1 / n_factors.
+    for the factor that it votes for most often. Between 0 and 1, higher is better; codes
+    independent of the factors reach about 1 / n_factors.
 
     .. math:: j^* = \arg\min_j \frac{\mathrm{Var}(z_j \mid y_k = v)}{\mathrm{Var}(z_j)}, \qquad
         \mathrm{score} = P(\hat k(j^*) = k)
@@ -160,11 +161,11 @@ def factor_vae_score(
     batch_size : int, default=64
         Rows behind every vote.
     prune_threshold : float, default=0.05
-        Codes whose standard deviation is below this share of the largest one cast no votes.
+        Codes whose standard deviation is below this share of the largest one do not vote.
     adjusted : bool, default=False
         Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -182,13 +183,13 @@ def factor_vae_score(
 
     Notes
     -----
-    Collapsed codes are pruned relative to the most varied code; published implementations use an
-    absolute standard deviation of 0.05, which scores good codes of small scale 0. Rows are drawn
-    with replacement from the given samples in place of a simulator, values of a factor uniformly;
-    a value that only one row has is never fixed, for nothing varies there. The score is uncertain
-    by about sqrt(p (1 - p) / n_eval). Factors with a single value are left out with a warning. If
-    all codes are constant nobody votes and the score is 0; if only one factor is left it is 1;
-    both with a warning.
+    Collapsed codes are pruned relative to the code that varies most; published implementations
+    use an absolute standard deviation of 0.05, which gives good codes of small scale a score of 0.
+    Rows are drawn with replacement from the given samples, which take the place of a simulator,
+    and values of a factor uniformly; a value that only one row has is never fixed, since nothing
+    varies there. The standard error is about sqrt(p (1 - p) / n_eval). Factors with a single value
+    are left out with a warning. If all codes are constant there are no votes and the score is 0;
+    if only one factor is left it is 1; both with a warning.
 
     References
     ----------
@@ -224,12 +225,12 @@ def r_factor_vae_score(
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> float:
-    r"""Relevance FactorVAE score: does the liveliest code tell which factor alone varies?
+    r"""Relevance FactorVAE score: does the code that varies most reveal which factor alone varies?
 
     All factors but one are fixed and rows with these values are drawn. The code whose variance,
     as a share of its variance over all rows, is largest casts a vote. Each code stands for the
-    factor that it votes for most often. Between 0 and 1, higher is better; codes that know
-    nothing reach about 1 / n_factors.
+    factor that it votes for most often. Between 0 and 1, higher is better; codes independent of
+    the factors reach about 1 / n_factors.
 
     .. math:: j^* = \arg\max_j \frac{\mathrm{Var}(z_j \mid y_{-k} = v)}{\mathrm{Var}(z_j)}, \qquad
         \mathrm{score} = P(\hat k(j^*) = k)
@@ -245,11 +246,11 @@ def r_factor_vae_score(
     batch_size : int, default=64
         Rows behind every vote.
     prune_threshold : float, default=0.05
-        Codes whose standard deviation is below this share of the largest one cast no votes.
+        Codes whose standard deviation is below this share of the largest one do not vote.
     adjusted : bool, default=False
         Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -266,11 +267,11 @@ def r_factor_vae_score(
 
     Notes
     -----
-    The given samples stand in for a simulator: only combinations of the other factors count at
-    which this factor takes several values. Where there is none, as in a sparse sample of many
+    The given samples take the place of a simulator: combinations of the other factors count only
+    if this factor takes several values there. Where there are none, as in a sparse sample of many
     factors, the factor is left out with a warning; it helps to bin fine factors, or to sample
     whole grids. Other implementations also draw from combinations at which nothing varies, which
-    costs good codes up to a few per cent. Pruning, draws, constant codes and lone factors are
+    costs good codes up to a few percent. Pruning, draws, constant codes and single factors are
     treated as in :func:`factor_vae_score`.
 
     References
@@ -301,7 +302,7 @@ class _Pool(NamedTuple):
     """Row indices, group after group."""
     start: NDArray[np.int64]
     """(all groups,): where the group begins in `rows`."""
-    count: NDArray[np.int64]
+    size: NDArray[np.int64]
     """(all groups,): its number of rows, at least 2."""
     first: NDArray[np.int64]
     """(n_factors that have groups,)."""
@@ -318,7 +319,7 @@ class _Pool(NamedTuple):
         self, group: NDArray, shape: tuple[int, ...], rng: RandomState
     ) -> NDArray[np.int64]:
         """A row of each group, uniformly; group broadcasts against shape."""
-        offset = (rng.random_sample(shape) * self.count[group]).astype(int)
+        offset = (rng.random_sample(shape) * self.size[group]).astype(int)
         return self.rows[self.start[group] + offset]
 
 
@@ -352,7 +353,7 @@ def _pool(labels: list[NDArray], usable: list[NDArray], names: NDArray) -> _Pool
     if left_out:
         warn_degenerate(
             f"factors {left_out} have no two rows to compare and are left out of the score: every "
-            "row is alone in the values that would be fixed. Use more rows, or fewer values per "
+            "row is alone in the values that would be fixed. Pass more rows, or fewer values per "
             "factor."
         )
     kept = [(label, use) for label, use in zip(labels, usable) if use.any()]

@@ -43,7 +43,7 @@ def informativeness_distance(
     average: Literal["joint"] | None = "joint",
     nan_policy: NanPolicy = "raise",
 ) -> float | Floats:
-    r"""Distance of the codes from telling the factors.
+    r"""Distance of the codes from determining the factors.
 
     Between 0 and infinity, lower is better. Either the error of the best inverse, a function from
     codes to factors,
@@ -70,10 +70,10 @@ def informativeness_distance(
     inverse : {"linear", "equal_codes"} or regressor, default="linear"
         The functions from codes to factors: affine ones, fitted optimally for the error in
         question; all functions, for which only samples with equal codes are confused; or those of
-        a scikit-learn regressor. Of no account for contractions.
+        a scikit-learn regressor. Not used for contractions.
     cv : int, cross-validation generator, iterable or None, default=None
         If given, a regressor predicts samples that it has not seen; else those it is fitted to,
-        which is the definition but lets a flexible regressor learn the samples by heart.
+        which is the definition but lets a flexible regressor memorize the samples.
     factor_scale : {"given", "unit"}, default="given"
         Take numbers as they are, or scale each factor to [0, 1].
     sample_weight : array-like of shape (n_samples,), default=None
@@ -186,9 +186,9 @@ def inverse_informativeness_score(
 
     Notes
     -----
-    The score depends on the scale of the factors but not on that of the codes. Codes that say
-    nothing score above 0: exp(-0.1) = 0.90 for the mean squared error of three factors on a grid
-    of eleven levels between 0 and 1.
+    The score depends on the scale of the factors but not on that of the codes. Codes without
+    information score above 0: exp(-0.1) = 0.90 for the mean squared error of three factors on a
+    grid of eleven levels between 0 and 1.
 
     References
     ----------
@@ -222,7 +222,7 @@ def contraction_informativeness_score(
     average: Literal["joint"] | None = "joint",
     nan_policy: NanPolicy = "raise",
 ) -> float | Floats:
-    r"""Informativeness by contraction: are different factors kept as far apart by the codes?
+    r"""Informativeness by contraction: do the codes keep different factors as far apart?
 
     ``exp(-contraction)``: between 0 and 1, higher is better, 1 if no two codes are nearer to each
     other than their factors.
@@ -255,13 +255,13 @@ def contraction_informativeness_score(
     See Also
     --------
     informativeness_distance : The contraction itself.
-    inverse_informativeness_score : By the best inverse, whatever the scale of the codes.
+    inverse_informativeness_score : By the best inverse, at any scale of the codes.
 
     Notes
     -----
-    A score of 1 implies that the codes tell all factors apart, but not the other way around: codes
-    that are the factors times 0.01 are invertible and yet contract. All n^2 pairs are compared,
-    chunk by chunk in bounded memory.
+    A score of 1 implies that the codes distinguish all values of the factors, but not the other way
+    around: codes that are the factors times 0.01 are invertible and yet contract. All n^2 pairs are
+    compared, chunk by chunk in bounded memory.
 
     References
     ----------

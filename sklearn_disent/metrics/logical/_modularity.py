@@ -5,8 +5,8 @@ and let the others vary: the columns should stay where they are. How far they mo
 a deviation of the codes of each value, aggregated over the values and added over the factors.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,7 @@ Assignment = Literal["one_to_one", "partition", "projection"]
 Groups = Annotated[Sequence[ArrayLike], "array-like"]
 SumOrMacro = Literal["sum", "macro"]
 
-_AGGREGATES = {"mean": np.mean, "max": np.max, "sum": np.sum}
+_AGGREGATES: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "max": np.max, "sum": np.sum}
 
 
 @validated
@@ -60,7 +60,7 @@ def modularity_distance(
     r"""Distance of the codes from being a product of functions of one factor each.
 
     Between 0 and infinity, lower is better: 0 if and only if the codes of each factor depend on
-    that factor alone. Constant codes have distance 0: whether codes tell anything is another
+    that factor alone. Constant codes have distance 0: whether codes are informative is another
     question, see :func:`informativeness_distance`.
 
     .. math:: \sum_k \nabla_{v}\, \mathrm{dev}\{z_k : y_k = v\}
@@ -90,7 +90,7 @@ def modularity_distance(
         the factor that explains most of it; or for every factor, scaled to [0, 1], the linear
         function of all codes that comes nearest to it.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     min_class_size : int, default=1
         Values with fewer samples are left out. A lone sample never deviates, which flatters the
         codes when samples per value are few.
@@ -189,7 +189,7 @@ def product_modularity_score(
     assignment : {"one_to_one", "partition", "projection"}, default="one_to_one"
         How the codes are assigned without `groups`, see :func:`modularity_distance`.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     min_class_size : int, default=1
         Values with fewer samples are left out.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -208,7 +208,7 @@ def product_modularity_score(
     --------
     modularity_distance : The distance, and more about the parameters.
     constancy_modularity_score : The same property, measured without a search for the best point.
-    inverse_informativeness_score : Whether the codes tell the factors at all.
+    inverse_informativeness_score : Whether the codes determine the factors at all.
 
     Notes
     -----
@@ -272,7 +272,7 @@ def constancy_modularity_score(
     assignment : {"one_to_one", "partition", "projection"}, default="one_to_one"
         How the codes are assigned without `groups`, see :func:`modularity_distance`.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     min_class_size : int, default=1
         Values with fewer samples are left out.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -291,7 +291,7 @@ def constancy_modularity_score(
     --------
     modularity_distance : The distance, and more about the parameters.
     product_modularity_score : The same property, measured from the best approximation.
-    contraction_informativeness_score : Whether the codes tell the factors at all.
+    contraction_informativeness_score : Whether the codes determine the factors at all.
 
     Notes
     -----
@@ -361,7 +361,7 @@ def product_approximation(
     assignment : {"one_to_one", "partition", "projection"}, default="one_to_one"
         How the codes are assigned without `groups`, see :func:`modularity_distance`.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     nan_policy : {"raise", "omit"}, default="raise"

@@ -62,8 +62,8 @@ def counterfactual_generativeness_score(
 
     Every factor i has a set :math:`I` of `rho` latents, those most robust to it. An image is
     decoded as it is, with these latents moved to a baseline, and with all others moved. A
-    classifier tells how much that changes the probability of the true value of the factor: it
-    should vanish in the first case and stay in the second. Between 0 and 1, higher is better.
+    classifier gives the probability of the true value of the factor, which should vanish in the
+    first case and stay in the second. Between 0 and 1, higher is better.
 
     .. math:: \mathrm{CG} = \frac1K \sum_i \frac1n \sum_x \Bigl|
         \bigl|p_x - p_x^{I}\bigr| - \bigl|p_x - p_x^{\setminus I}\bigr| \Bigr|
@@ -77,9 +77,9 @@ def counterfactual_generativeness_score(
     y : array-like of shape (n_samples, n_factors)
         The ground-truth factors, as classes.
     classifiers : classifier, list of fitted classifiers or None, default=None
-        Who judges decoded images, by `predict_proba` of flattened rows: a list of fitted ones, one
-        per factor; or one that is not fitted, of which each factor gets a copy. None takes a small
-        convolutional network.
+        What judges decoded images, by `predict_proba` of flattened rows: a list of fitted
+        classifiers, one per factor, or one that is not fitted, of which each factor gets a copy.
+        None takes a small convolutional network.
     rho : int, default=1
         Number of latents per factor, at most the number of latents.
     baseline : {"farthest", "zero", "mean"}, default="farthest"
@@ -111,14 +111,15 @@ def counterfactual_generativeness_score(
 
     Notes
     -----
-    The first two readings are blind to the sign of the difference: a factor that only the *other*
-    latents generate scores 1, too. "signed" tells them apart. If the latents of a factor are all
-    there are, moving the others has no effect.
+    The first two readings ignore the sign of the difference: a factor that only the *other*
+    latents generate scores 1 as well. "signed" distinguishes the two. If a factor has all latents,
+    there are no others to move, and moving them has no effect.
 
-    Images reach classifiers as rows; those of a uint8 X as intensities in [0, 1]. Samples whose
-    value of a factor the classifier has never seen are left out for that factor, with a warning if
-    it was fitted here, else with an error. Factors with a single value are left out with a
-    warning; constant codes generate nothing and score 0, with a warning.
+    Images reach classifiers as rows; those of a uint8 X as intensities in [0, 1]. Samples with a
+    value of a factor that the classifier has never seen are left out for that factor, with a
+    warning, if it was fitted here; a classifier that was passed fitted must know all values.
+    Factors with a single value are left out with a warning. If all codes are constant they generate
+    nothing and the score is 0, with a warning.
 
     The published code selects other latents than the `rho` most robust ones for `rho` above 1.
 
@@ -140,20 +141,22 @@ def counterfactual_generativeness_score(
     1.0
     """
     if y is None:
-        raise ValueError("counterfactual_generativeness_score needs the factors, got y=None.")
+        raise ValueError(
+            "counterfactual_generativeness_score needs the factors, got y=None. Pass y."
+        )
     estimator, X = _reach(estimator, X)
-    fitted = isinstance(classifiers, (list, tuple))
-    if fitted:
+    if isinstance(classifiers, (list, tuple)):
         judges = list(classifiers)
     else:
         to_fit, to_score = train_test_split(
-            np.arange(len(X)), train_size=holdout, random_state=random_state
+            np.arange(np.shape(X)[0]), train_size=holdout, random_state=random_state
         )
         apart = _safe_indexing(X, to_fit), _safe_indexing(y, to_fit)
         shape = _image_shape(X, estimator)
         judges = _fit_judges(*apart, classifiers, shape, random_state)
         X, y = _safe_indexing(X, to_score), _safe_indexing(y, to_score)
-    effects = _effects(estimator, X, y, judges, rho, baseline, q, strict=fitted)
+    strict = isinstance(classifiers, (list, tuple))
+    effects = _effects(estimator, X, y, judges, rho, baseline, q, strict=strict)
     return _aggregate(effects, reading, average)
 
 
@@ -220,7 +223,7 @@ class CounterfactualGenerativenessScorer:
         q: PositiveShare = 0.99,
         random_state: RandomStateLike = None,
     ) -> None:
-        self.options = {"rho": rho, "baseline": baseline, "q": q}
+        self.options: dict[str, Any] = {"rho": rho, "baseline": baseline, "q": q}
         self.reading = reading
         if isinstance(classifier, (list, tuple)):
             self.classifiers = list(classifier)
@@ -247,7 +250,7 @@ class CounterfactualGenerativenessScorer:
         if not _decodes(estimator):
             raise TypeError(_cannot_decode(estimator))
         effects = _effects(estimator, X, y, self.classifiers, **self.options, strict=False)
-        return _aggregate(effects, self.reading, "macro")
+        return float(_aggregate(effects, self.reading, "macro"))
 
     def __repr__(self) -> str:
         options = {**self.options, "reading": self.reading}
@@ -302,7 +305,10 @@ def _effects(
     n_factors = checked.factors.shape[1]
     check_rho(rho, checked)
     if len(judges) != n_factors:
-        raise ValueError(f"classifiers must be one per factor, {n_factors}, got {len(judges)}.")
+        raise ValueError(
+            f"classifiers must be one per factor, {n_factors}, got {len(judges)}. Pass a list with "
+            "one fitted classifier for each column of y."
+        )
     used = varied_factors(checked.factors)
     columns = [_true_columns(judge, labels_of(y, k), k, strict) for k, judge in enumerate(judges)]
     used &= [bool((column >= 0).any()) for column in columns]
@@ -323,7 +329,7 @@ def _effects(
                     continue
                 changed = np.where(moved, target[rows], checked.codes[rows])[seen]
                 effect[k].append(np.abs(before - answer(decode(changed))))
-    return Effects(*([_join(parts) for parts in effect] for effect in (own, others)), used)
+    return Effects([_join(parts) for parts in own], [_join(parts) for parts in others], used)
 
 
 def _latent_sets(checked: Checked, rho: int, q: float) -> NDArray[np.bool_]:
@@ -347,7 +353,7 @@ def _baseline(codes: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
 
 
 class _Decoder:
-    """Decodes codes to rows in the units in which classifiers know observations."""
+    """Decodes codes to rows in the units of the observations that classifiers were fitted on."""
 
     def __init__(self, estimator: Any, X: ArrayLike):
         self.estimator = estimator
@@ -360,7 +366,7 @@ class _Decoder:
         if rows.shape[1] != self.n_features:
             raise ValueError(
                 f"{type(self.estimator).__name__} decodes to {rows.shape[1]} values, but the "
-                f"observations that classifiers know have {self.n_features}."
+                f"observations have {self.n_features}. Pass observations as it decodes them."
             )
         if self.is_uint8 and np.abs(rows).max() > _LARGEST_INTENSITY:
             rows = rows / 255.0
@@ -388,7 +394,8 @@ def _fit_judges(
     random_state: int | RandomState | None,
 ) -> list[Any]:
     """One classifier per factor; None where the factor has a single value."""
-    rows = np.asarray(X).reshape(len(X), -1)
+    rows = np.asarray(X)
+    rows = rows.reshape(len(rows), -1)
     n_factors = check_factors(y).factors.shape[1]
     if rows.dtype == np.uint8 and rows.max() > 1:
         rows = rows.astype(np.float32) / 255.0
@@ -413,7 +420,7 @@ def _true_columns(judge: Any, labels: NDArray, k: int, strict: bool) -> NDArray[
     if unseen and strict:
         raise ValueError(
             f"The classifier of factor {k} must know all its values, but its classes_ lack "
-            f"{', '.join(unseen)}."
+            f"{', '.join(unseen)}. Fit it on data that have them."
         )
     if unseen:
         warn_degenerate(

@@ -1,4 +1,4 @@
-"""The evidence lower bound of a fitted model, and the terms of which it is the sum."""
+"""The evidence lower bound of a fitted model, and its terms."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -67,8 +67,8 @@ def elbo_decomposition(
     X : array-like
         Observations; N of them.
     method : {"exact", "mss"}, default="exact"
-        "exact" takes q(z) from all N posteriors, in chunks. "mss" estimates it from batches, by
-        minibatch stratified sampling: it is what a training log can show, and biased.
+        "exact" computes q(z) from all N posteriors, in chunks. "mss" estimates it from batches, by
+        minibatch stratified sampling: this is what a training log can show, and it is biased.
     n_samples : int, default=10_000
         Draws that "exact" averages log q(z) over, each at the cost of N densities.
     batch_size : int, default=64
@@ -89,10 +89,10 @@ def elbo_decomposition(
 
     Notes
     -----
-    Of "exact", only E log q(z) is an average over draws. The dimension-wise KL follows from the
-    entropies of the single codes, computed on a grid; the total correlation from these and the
-    mutual information, so that the errors of the two are opposite, and where it is near 0 it may
-    be below. The mutual information is at most log N, and close to that whenever samples do not
+    With "exact", only E log q(z) is an average over draws. The dimension-wise KL follows from the
+    entropies of the single codes, computed on a grid; the total correlation follows from these and
+    the mutual information, so that the errors of the two are opposite, and a value near 0 may come
+    out negative. The mutual information is at most log N, and close to that whenever samples do not
     overlap. Posteriors narrower than 1e-5 of the range of their code are widened to that, with a
     warning. The terms of "mss" sum to a Monte Carlo estimate of the KL, from one draw per sample.
     The prior must have independent components; it need not be normal.
@@ -163,13 +163,13 @@ def elbo_score(estimator: Any, X: ArrayLike, y: Array | None = None) -> float:
 
     See Also
     --------
-    elbo_decomposition : The terms of which it is the sum.
+    elbo_decomposition : The terms that add up to it.
 
     Notes
     -----
     Unlike the ``score`` method of a Pipeline, it also works where "passthrough" steps follow the
-    model. Of models with a tractable likelihood, such as PCA, it is the log-likelihood itself.
-    Values compare between models only if these see the same data, in the same units.
+    model. For models with a tractable likelihood, such as PCA, it is the log-likelihood itself.
+    Compare values only between models of the same data, in the same units.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def elbo_score(estimator: Any, X: ArrayLike, y: Array | None = None) -> float:
     estimator, X = unwrap_estimator(estimator, X)
     if not hasattr(estimator, "score_samples"):
         raise TypeError(
-            f"{type(estimator).__name__} has no score_samples, hence no bound of the likelihood. "
+            f"{type(estimator).__name__} has no score_samples(X) that bounds the likelihood. "
             "Pass a fitted VAE, or a Pipeline that ends in one."
         )
     return float(np.mean(estimator.score_samples(X), dtype=np.float64))

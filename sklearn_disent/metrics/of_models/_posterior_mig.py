@@ -47,7 +47,7 @@ def posterior_mig_score(
     y : array-like of shape (n_samples, n_factors)
         The ground-truth factors, as classes.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"macro"} or None, default="macro"
@@ -62,8 +62,8 @@ def posterior_mig_score(
 
     See Also
     --------
-    mig_score : Of the codes as points, in bins; needs no posterior.
-    rmig_score : Of posteriors, in bins.
+    mig_score : MIG of codes that are points, in bins; needs no posterior.
+    rmig_score : MIG of posteriors, in bins.
 
     Notes
     -----
@@ -72,9 +72,8 @@ def posterior_mig_score(
     Fourier transforms: without draws, in a time that grows with N alone (about 1 s for 50,000
     samples of 10 codes and 5 factors, 4 to 8 s for 737,280, on one core; more where the widths of
     a code differ by orders of magnitude), with an error below 1e-3. Posteriors narrower than 1e-5
-    of the range of their code are widened to that, with a warning. A model is the more informed
-    the narrower its posteriors are: without noise every code that tells all samples apart knows
-    all factors.
+    of the range of their code are widened to that, with a warning. Narrower posteriors hold more
+    information: without noise every code that separates all samples determines all factors.
 
     References
     ----------
@@ -92,7 +91,7 @@ def posterior_mig_score(
     True
     """
     if y is None:
-        raise ValueError("posterior_mig_score needs the factors, got y=None.")
+        raise ValueError("posterior_mig_score needs the factors, got y=None. Pass y.")
     mean, log_variance = posterior_of(estimator, X)
     # Side by side, so that missing values and zero weights drop rows of both.
     both = np.hstack([mean, log_variance])

@@ -63,13 +63,13 @@ def dci_disentanglement_score(
         Predictor of one factor from all codes: any scikit-learn classifier or regressor, used
         for all factors, or one for classes and one for continuous factors. Importance is its
         `feature_importances_`, its absolute `coef_` (mean over classes), or, where it has
-        neither, the loss of held-out score when a code is shuffled. None means extra trees.
+        neither, the drop of the held-out score when a code is shuffled. None means extra trees.
     test_size : float, default=0.25
         Share of the rows held out at random.
     split : tuple (train, test) of array-likes or None, default=None
         Row indices (or masks) to fit and to score on, instead of a random split.
     average : {"weighted", "macro"} or None, default="weighted"
-        The mean weighted by importance, as published, the plain mean over codes of some
+        The mean weighted by importance, as published, the plain mean over codes with some
         importance, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
@@ -91,14 +91,14 @@ def dci_disentanglement_score(
     Notes
     -----
     The default is ``ExtraTreesClassifier(50, max_features=None, min_samples_leaf=2)`` (or the
-    regressor), which is much faster than the gradient boosting of the well-known
-    implementations and ranks codes much alike; its importances are less extreme where codes are
-    entangled. For theirs pass ``GradientBoostingClassifier()``, for the original lasso
-    ``make_pipeline(StandardScaler(), Lasso(0.02))``: coefficients depend on the scale of codes,
-    which are passed on as they are. Importances of tied codes are shared among them.
+    regressor), which is much faster than the gradient boosting of well-known implementations and
+    ranks codes in much the same way; its importances are less extreme where codes are entangled.
+    Pass ``GradientBoostingClassifier()`` for gradient boosting, and
+    ``make_pipeline(StandardScaler(), Lasso(0.02))`` for the original lasso: coefficients depend on
+    the scale of codes, which are passed on as they are. Equal codes share their importance.
 
-    A code without importance, constant ones included, has score and weight 0; if no code has
-    any, the score is 0, with a warning. With a single factor, every code of some importance
+    A code without importance, such as a constant one, has score and weight 0; if no code has
+    any, the score is 0, with a warning. With a single factor, every code with some importance
     scores 1. Factors with a single value are left out, with a warning.
 
     References
@@ -182,11 +182,10 @@ def dci_completeness_score(
 
     Notes
     -----
-    D counts all codes, constant ones too, as published. Copies of a code share its importance:
-    two equal codes per factor cost log 2 / log D. A factor for which no code has
-    importance scores 0; a lone code of some importance scores 1. Factors with a single value are
-    left out, with a warning (nan if `average` is None). See :func:`dci_disentanglement_score`
-    about the estimator.
+    D counts all codes, constant ones included, as published. Copies of a code share its importance:
+    two equal codes per factor cost log 2 / log D. A factor for which no code has importance scores
+    0; a single code with some importance scores 1. Factors with a single value are left out, with a
+    warning (nan if `average` is None). See :func:`dci_disentanglement_score` about the estimator.
 
     References
     ----------
@@ -264,7 +263,7 @@ def dci_informativeness_score(
     -----
     The paper reports the normalised root mean square error of regressors, which is lower for
     better codes; here an :math:`r^2` below 0 counts as 0. A class that is missing from the
-    training rows is simply never predicted. Factors with a single value are left out, with a
+    training rows is never predicted. Factors with a single value are left out, with a
     warning (nan if `average` is None).
 
     References
@@ -358,9 +357,9 @@ def dci_scores(
 
 def _dci(fits: Importance) -> DCIScores:
     return DCIScores(
-        _disentanglement(fits, "weighted"),
-        _completeness(fits, "weighted"),
-        average_of(fits.informativeness, fits.used, "macro"),
+        float(_disentanglement(fits, "weighted")),
+        float(_completeness(fits, "weighted")),
+        float(average_of(fits.informativeness, fits.used, "macro")),
     )
 
 

@@ -44,10 +44,10 @@ def downstream_accuracy_score(
 ) -> Score:
     """Accuracy of a small predictor that sees few rows and, by default, one code per factor.
 
-    What a disentangled representation promises: a factor is read off a single code, with little
-    data and little computation. Held-out accuracy for classes, r^2 for continuous factors,
-    averaged over factors. Between 0 and 1, higher is better; codes independent of the factors
-    get somewhat more than the accuracy of guessing.
+    It measures what a disentangled representation promises: a factor can be read off a single code,
+    with little data and little computation. Held-out accuracy for classes, r^2 for continuous
+    factors, averaged over factors. Between 0 and 1, higher is better; codes independent of the
+    factors get somewhat more than the accuracy of guessing.
 
     Parameters
     ----------
@@ -86,9 +86,10 @@ def downstream_accuracy_score(
 
     Notes
     -----
-    The best code is the one with the highest held-out accuracy, hence slightly too high: with
-    200 held-out rows and ten codes without information, by about 0.04. An r^2 below 0 counts
-    as 0. Factors with a single value are left out, with a warning (nan if `average` is None).
+    The best code is the one with the highest held-out accuracy, which makes the score slightly
+    optimistic: by about 0.04 with 200 held-out rows and ten codes without information. An r^2 below
+    0 counts as 0. Factors with a single value are left out, with a warning (nan if `average` is
+    None).
 
     References
     ----------
@@ -130,7 +131,7 @@ def _accuracies(
     fitted = np.flatnonzero(used)
     tasks = [
         Task(predictors[k], view, target_of(data, k, predictors[k]), *parts, seed)
-        for k in fitted
+        for k in fitted.tolist()
         for view, seed in zip(views, seeds[k])
     ]
     scores = np.array([score for _, score in run([(fit_and_predict, t) for t in tasks], n_jobs)])

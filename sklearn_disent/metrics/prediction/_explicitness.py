@@ -49,7 +49,7 @@ def explicitness_score(
     adjusted : bool, default=True
         Whether to scale guessing to 0 (an AUC below one half counts as 0); else the mean AUC.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     test_size : float, default=0.25
         Share of the rows held out at random.
     split : tuple (train, test) of array-likes or None, default=None
@@ -79,9 +79,9 @@ def explicitness_score(
     middle, and nearly 1 with "multinomial", where the classes' probabilities share one
     denominator. Widely used implementations take the latter, without adjusting.
 
-    Codes are standardised by the training rows; the regressions have the default penalty of
+    Codes are standardized by the training rows; the regressions have the default penalty of
     scikit-learn. Classes missing from the training or the held-out rows cannot be scored and are
-    left out, with a warning; a factor without any other class scores as guessing does. Factors
+    left out, with a warning; a factor without any other class gets the score of guessing. Factors
     with a single value are left out, with a warning (nan if `average` is None).
 
     References

@@ -1,4 +1,4 @@
-"""Factors predicted from codes: splits, fits, and the matrices that come of them."""
+"""Factors predicted from codes: splits, fits, and the matrices that result."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple

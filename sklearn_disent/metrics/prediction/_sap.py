@@ -70,17 +70,17 @@ def sap_score(
 
     Notes
     -----
-    The :math:`r^2` is that of all rows, without a split. It sees linear dependence only, and
-    depends on the numbers that integer factors carry; pass them as strings or categories if they
-    have no order.
+    The :math:`r^2` is computed from all rows, without a split. It captures linear dependence only,
+    and depends on the numbers that integer factors carry; pass them as strings or categories if
+    they have no order.
 
-    A linear classifier on one code tells few of many ordered classes apart: codes equal to
+    A linear classifier on one code separates only a few of many ordered classes: codes equal to
     factors of five classes score from 0 to 0.4, depending on the scale of the codes, which are
-    not standardised in the published settings. Pass
+    not standardized in the published settings. Pass
     ``classifier=make_pipeline(StandardScaler(), LinearSVC())``, or one that is not linear, to
     avoid that. A constant code predicts classes no better than guessing, and has an
-    :math:`r^2` of 0. A lone code stands against 0. Factors with a single value are left out, with
-    a warning (nan if `average` is None).
+    :math:`r^2` of 0. A single code is compared with 0. Factors with a single value are left out,
+    with a warning (nan if `average` is None).
 
     References
     ----------

@@ -87,13 +87,13 @@ def relative_living_times(
         Whether a larger number of holes counts as max_holes - 1, or not at all: then rows sum to
         less than 1.
     backend : {"numpy", "gudhi"}, default="numpy"
-        Who computes the holes. Both give the same; gudhi is an optional dependency.
+        Which code computes the holes. Both give the same; gudhi is an optional dependency.
     random_state : int, RandomState instance or None, default=None
-        Draws the landmarks. The result does not depend on `n_jobs`.
+        Determines the landmarks. The result does not depend on `n_jobs`.
     n_jobs : int or None, default=None
         Number of parallel workers over the repeats, as in joblib.
     verbose : int, default=0
-        How much joblib tells of its progress.
+        How much joblib reports of its progress.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def lifetime_histogram(
     if overflow == "drop":
         share = np.where(holes < max_holes, share, 0.0)
     # Between simultaneous events the number may be negative, for no time at all.
-    return np.bincount(np.clip(holes, 0, max_holes - 1), share, max_holes)
+    return np.bincount(np.clip(holes, 0, max_holes - 1), share, max_holes).astype(np.float64)
 
 
 def _holes_by_gudhi(

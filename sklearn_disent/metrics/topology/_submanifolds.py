@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._params import HasMethods
 from .._estimators import path_to_model
-from .._validation import check_factors, varied_factors, warn_degenerate
+from .._validation import Checked, varied_factors, warn_degenerate
 from ._living_times import as_cloud
 
 # Where codes come from: a name, or a function of the number of codes and a random state.
@@ -21,7 +21,7 @@ Embedding = Annotated[Any, HasMethods("transform"), callable]
 class Family(NamedTuple):
     """The clouds of one latent or one factor, one for each value it is held at."""
 
-    index: int
+    number: int
     """Which latent or factor."""
     values: NDArray
     """(n_values,)."""
@@ -32,7 +32,7 @@ class Family(NamedTuple):
 def check_decoder(estimator: Any) -> None:
     if not hasattr(estimator, "inverse_transform"):
         raise TypeError(
-            f"{type(estimator).__name__} has no inverse_transform, hence generates nothing whose "
+            f"{type(estimator).__name__} has no inverse_transform: it generates nothing whose "
             "topology could be scored. Pass a fitted VAE, PCA(whiten=True) or the like."
         )
 
@@ -79,12 +79,10 @@ def decoded_families(
 
 def factor_families(
     X: ArrayLike,
-    y: ArrayLike,
+    data: Checked,
     n_samples: int,
     n_values: int,
     n_landmarks: int,
-    factor_bins: int | str | None,
-    nan_policy: str,
     embedding: Any,
     rng: RandomState,
 ) -> Iterator[Family]:
@@ -96,12 +94,12 @@ def factor_families(
     images = np.asarray(X)
     if images.ndim < 2:
         raise ValueError(f"X must have shape (n_samples, ...), got shape {images.shape}.")
-    if len(images) != len(y):
+    if len(images) != data.n_given:
         raise ValueError(
-            f"X and y must have one row per sample, got {len(images)} rows of X and {len(y)} of y."
+            f"X and y must have one row per sample, got {len(images)} rows of X and "
+            f"{data.n_given} of y."
         )
-    checked = check_factors(y, factor_bins, nan_policy)
-    factors, images = checked.factors, images[checked.rows]
+    factors, images = data.factors, images[data.rows]
     for factor in np.flatnonzero(varied_factors(factors)):
         column = factors[:, factor]
         counts = np.bincount(column)
@@ -132,7 +130,7 @@ def _count_latents(estimator: Any) -> int:
         if isinstance(count, (int, np.integer)) and not isinstance(count, bool):
             return int(count)
     raise TypeError(
-        f"{type(model).__name__} does not tell the number of its latents: it has no "
+        f"{type(model).__name__} does not state the number of its latents: it has no "
         "n_components_. Pass prior=, a function (n, rng) that returns codes (n, n_latents)."
     )
 

@@ -202,14 +202,14 @@ def rebin(
     if nearest:
         # The tolerance keeps halves, which are ties, on the lower side whatever their rounding.
         bins = np.ceil(positions - 0.5 - 1e-9).astype(np.intp)
-        return np.bincount(np.clip(bins, 0, n_bins - 1), mass, n_bins)
+        return np.bincount(np.clip(bins, 0, n_bins - 1), mass, n_bins).astype(np.float64)
     low = np.clip(np.floor(positions).astype(np.intp), 0, n_bins - 2)
     upper_share = np.clip(positions - low, 0.0, 1.0)
     # A mean of whole numbers misses a whole number by rounding: no mass leaks to its neighbour.
     upper_share = np.where(
         np.abs(upper_share - np.rint(upper_share)) < 1e-12, np.rint(upper_share), upper_share
     )
-    histogram = np.bincount(low, mass * (1.0 - upper_share), n_bins)
+    histogram = np.bincount(low, mass * (1.0 - upper_share), n_bins).astype(np.float64)
     return histogram + np.bincount(low + 1, mass * upper_share, n_bins)
 
 
@@ -239,7 +239,7 @@ def _as_masses(masses: ArrayLike, name: str, ndim: int = 1) -> NDArray[np.float6
     if not (total > 0).all():
         rows = np.flatnonzero(total.ravel() == 0).tolist()
         which = f"rows {rows} have" if ndim == 2 else "all bins have"
-        raise ValueError(f"{name} must have some mass to be carried, but {which} none.")
+        raise ValueError(f"{name} must have some mass, but {which} none. Drop empty histograms.")
     return array / total
 
 

@@ -86,6 +86,24 @@ def test_importance_of_coefficients_is_their_mean_magnitude_over_classes(data):
     np.testing.assert_allclose(importance[2], expected)
 
 
+def test_importance_looks_through_pipelines_and_searches(data):
+    factors, codes = data
+    rows = np.arange(len(codes))
+    model = LogisticRegression()
+    search = GridSearchCV(model, {"C": [1.0]}, cv=2)
+    estimators = [
+        make_pipeline(StandardScaler(), model),
+        make_pipeline(StandardScaler(), search),
+        GridSearchCV(make_pipeline(StandardScaler(), "passthrough", model), {}, cv=2),
+    ]
+    first, *others = (
+        relevance_matrix(factors, codes, kind="importance", estimator=e, split=(rows, rows))
+        for e in estimators
+    )
+    for other in others:
+        np.testing.assert_allclose(other, first)
+
+
 def test_importance_that_is_not_finite_is_an_error(data):
     class Broken(ClassifierMixin, BaseEstimator):
         def fit(self, X, y):
