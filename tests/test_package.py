@@ -2,11 +2,13 @@
 
 import functools
 import importlib
+import importlib.metadata
 import io
 import re
 import subprocess
 import sys
 import tokenize
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,13 +17,14 @@ import sklearn_disent
 from sklearn_disent.metrics import _catalogue
 
 ROOT = Path(__file__).parents[1]
+ROOMS = sorted(set(sklearn_disent.__all__) - {"__version__", "show_versions"})
 
 
 def run(code):
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
-@pytest.mark.parametrize("room", sorted(set(sklearn_disent.__all__) - {"__version__"}))
+@pytest.mark.parametrize("room", ROOMS)
 def test_room_loads_on_first_use_and_names_what_it_has(room):
     module = getattr(sklearn_disent, room)
     assert module.__name__ == f"sklearn_disent.{room}"
@@ -35,7 +38,7 @@ def test_every_room_is_listed():
     rooms = {
         path.parent.name for path in Path(sklearn_disent.__file__).parent.glob("*/__init__.py")
     }
-    assert rooms <= set(sklearn_disent.__all__)
+    assert rooms <= set(ROOMS)
 
 
 def test_unknown_room_is_an_attribute_error():
@@ -50,6 +53,43 @@ def test_import_is_lazy():
 @pytest.mark.parametrize("room", ["metrics", "datasets", "logic", "model_selection"])
 def test_room_without_models_does_not_load_torch(room):
     run(f"import sys, sklearn_disent.{room}; assert not {{'torch', 'skorch'}} & set(sys.modules)")
+
+
+def test_show_versions_names_every_dependency_and_the_threads(capsys):
+    sklearn_disent.show_versions()
+    out = capsys.readouterr().out
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for line in [*project["dependencies"], *extras["plot"], *extras["topology"]]:
+        name = re.match(r"[\w.-]+", line).group()
+        assert re.search(rf"^ +{name}: \S", out, re.MULTILINE | re.IGNORECASE), name
+    assert f"sklearn-disent: {sklearn_disent.__version__}\n" in out
+    assert re.search(r"numpy: \d+\.\d+", out)
+    assert re.search(r"torch threads: \d", out)
+    assert not re.search("pytest|sphinx", out)
+
+
+def test_show_versions_of_a_broken_installation_says_what_is_broken(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if its libraries did not load
+
+    def requires(name):
+        return ["numpy>=1.26", "no-such-package>=1", "gone>=2; extra == 'plot'"]
+
+    monkeypatch.setattr(importlib.metadata, "requires", requires)
+    sklearn_disent.show_versions()
+    out = capsys.readouterr().out
+    assert re.search(r"torch: cannot be asked: ModuleNotFoundError", out)
+    assert "no-such-package: not installed" in out
+    assert "Extra 'plot'\n    gone: not installed" in out
+
+
+def test_show_versions_without_metadata_gives_the_version_of_the_source(capsys, monkeypatch):
+    def requires(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "requires", requires)
+    sklearn_disent.show_versions()
+    assert f"sklearn-disent: {sklearn_disent.__version__}\n" in capsys.readouterr().out
 
 
 def test_matplotlib_loads_only_to_draw():
@@ -187,8 +227,25 @@ def test_model_took_two_files_and_its_test(name):
 def test_constraints_pin_every_dependency():
     pins = re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(), flags=re.MULTILINE)
     pins = {name.lower() for name in pins}
-    tomllib = importlib.import_module("tomllib")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = [*project["dependencies"], *project["optional-dependencies"]["test"]]
     names = {re.match(r"[\w.-]+", line).group().lower() for line in needed}
     assert names - {"sklearn-disent"} <= pins
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="no scripts of the repository")
+def test_every_dependency_has_an_oldest_version_that_is_not_above_the_tested_one():
+    command = [sys.executable, ROOT / ".ci" / "floors.py"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    oldest = dict(line.split("==") for line in run.stdout.split())
+    tested = dict(
+        re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    )
+
+    def numbers(version):
+        return [int(part) for part in re.findall(r"\d+", version.split(".post")[0])]
+
+    assert {"numpy", "scikit-learn", "matplotlib", "gudhi", "polars"} <= set(oldest)
+    for name, version in oldest.items():
+        assert numbers(version) <= numbers(tested[name]), name
+    assert oldest["torch"] == tested["torch"]
