@@ -39,7 +39,8 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    # Studies take minutes: they are shown, not run. What they share is not an example.
+    # Scripts in examples/studies take minutes: they are shown, not run, in a section of their own.
+    # What they share, examples/studies/_study.py, is not an example.
     "filename_pattern": r"[\\/]plot_",
     "ignore_pattern": r"(^|[\\/])_",
     "doc_module": ("sklearn_disent",),

@@ -1,7 +1,7 @@
 """
-=================================
+============================
 Data sets with known factors
-=================================
+============================
 
 Every generator of :mod:`sklearn_disent.datasets` in pictures, and what dependent factors look like.
 Nothing is downloaded; the whole page takes a quarter of a minute.
@@ -115,9 +115,9 @@ plt.show()
 # %%
 # A confounded data set with boxes
 # --------------------------------
-# In :func:`~sklearn_disent.datasets.make_candle_like` a hidden context moves object, color, size
+# In :func:`~sklearn_disent.datasets.make_candle_like` a hidden context changes object, color, size
 # and scene together. No factor causes another, yet object and size are dependent: the tables
-# below count how often they come together with and without confounding.
+# below count how often their values occur together, with and without confounding.
 
 candle = make_candle_like(24, random_state=0)
 figure, axes = plt.subplots(3, 8, figsize=(8.8, 3.4))
@@ -183,7 +183,7 @@ plt.show()
 # Codes of known disentanglement
 # ------------------------------
 # :func:`~sklearn_disent.datasets.make_dependent_factors` mixes factors (delta) and codes (alpha),
-# and adds noise that has nothing to do with the factors (beta). Colour is the first factor.
+# and adds noise that is independent of the factors (beta). Color is the first factor.
 
 settings = [{}, {"delta": 0.5}, {"alpha": 0.6}, {"beta": 0.8}]
 figure, axes = plt.subplots(1, 4, figsize=(11, 2.9), layout="constrained")
@@ -201,7 +201,8 @@ plt.show()
 
 # %%
 # :func:`~sklearn_disent.datasets.make_logical_codes` maps a grid of three factors to codes that are
-# right, or wrong in one known way. Of each map, the first two codes; colour is the first factor.
+# right, or wrong in one known way. Shown are the first two codes of each map; color is the first
+# factor.
 
 kinds = ["entanglement", "rotation", "duplicate", "complement", "misalignment"]
 kinds += ["redundancy", "contraction", "nonlinear", "constant", "random"]

@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_disent.inspection import DisentanglementReport
 from sklearn_disent.metrics import disentanglement_report
+from sklearn_disent.metrics.information import _matrix
+
+from .conftest import make_vae
 
 
 class Page(HTMLParser):
@@ -110,6 +114,39 @@ def test_report_shows_chance_on_request(images):
     )
     assert f'<td class="number">{report.scores["mig"]["chance"]:.3f}</td>' in report.to_html()
     assert '<th class="number">p-value</th>' in report.to_html()
+
+
+def test_report_computes_and_encodes_once(images, monkeypatch):
+    X, y = images
+    rows, matrices = {}, []
+
+    def count(owner, name, note):
+        function = getattr(owner, name)
+
+        def counting(*args, **kwargs):
+            note(*args)
+            return function(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    vae = make_vae(max_epochs=1)
+    pipeline = make_pipeline(FunctionTransformer(), vae, "passthrough").fit(X)
+    for cls, name in [
+        (FunctionTransformer, "transform"),
+        (type(vae), "transform"),
+        (type(vae), "posterior"),
+        (type(vae), "elbo_terms"),
+    ]:
+        counts = rows.setdefault((cls, name), [])
+        count(cls, name, lambda self, X, counts=counts: counts.append(len(X)))
+    count(_matrix, "_information", lambda *args: matrices.append(args))
+    DisentanglementReport.from_estimator(
+        pipeline, X, y, metrics=["mig", "mig_sup", "modularity"], n_resamples=0, random_state=0
+    )
+    assert len(matrices) == 1
+    # Codes, posteriors and bounds each once; the data for them pass the steps before once more.
+    assert rows.pop((FunctionTransformer, "transform")) == [120, 120]
+    assert all(counts == [120] for counts in rows.values())
 
 
 def test_report_leaves_no_figure_open(report):

@@ -66,7 +66,7 @@ def test_display_of_similarity_has_a_row_for_each_value(data):
 def test_display_draws_in_given_axes():
     display = SignatureDisplay([np.eye(4)[:2], np.eye(4)[1:]], names=["a", "b"])
     axes = plt.subplots(1, 2)[1]
-    assert display.plot(axes, color="red", n_shown=2) is display
+    assert display.plot(axes, line_kw={"color": "red"}, n_shown=2) is display
     assert [len(panel.lines) for panel in axes] == [2, 3]
     assert axes[0].lines[0].get_color() == "red"
     assert axes[1].get_xlim() == (0, 2)

@@ -85,7 +85,8 @@ def information_matrix(
         n_bins,
         strategy,
         bias_correction,
-        random_state,
+        # Nothing else draws: whatever the seed, the other matrices are the same, and shared.
+        random_state if bias_correction == "permutation" else None,
     )
 
 
