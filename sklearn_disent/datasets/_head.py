@@ -100,10 +100,10 @@ class Ellipsoids(NamedTuple):
 Part = tuple[tuple[float, ...], tuple[float, ...], int, float]
 
 
-def _parts(t: Traits) -> list[Part]:
-    """Centre, half axes, material, and tilt about the x axis of every part."""
+def _middle_parts(t: Traits) -> list[Part]:
+    """Centre, half axes, material, and tilt about the x axis of what there is once."""
     nose_end = 0.875 + 0.10 * (t.nose_depth - 1)
-    parts: list[Part] = [
+    return [
         # Skull, face, jaw, chin and neck.
         ((0, 0.27, -0.10), (0.72 * t.width, 0.72 * t.height, 0.84), SKIN, 0.0),
         ((0, -0.06, 0.10), (0.60 * t.width, 0.80 * t.height, 0.72), SKIN, 0.0),
@@ -126,7 +126,12 @@ def _parts(t: Traits) -> list[Part]:
         ((0, -0.49, 0.70), (0.19 * t.lip_width, 0.045 * t.lip_thickness, 0.075), LIP, 0.0),
         ((0, -0.57, 0.69), (0.155 * t.lip_width, 0.055 * t.lip_thickness, 0.075), LIP, 0.0),
     ]
+
+
+def _side_parts(t: Traits) -> list[Part]:
+    """The same of what there is on both sides."""
     eye, ear = t.eye_size, t.ears
+    parts: list[Part] = []
     for side in (-1, 1):
         parts += [
             # Cheek, brow, wing of the nose, eye and ear.
@@ -156,7 +161,8 @@ def _parts(t: Traits) -> list[Part]:
 
 def head(traits: Traits) -> Ellipsoids:
     """The parts of a head with these traits."""
-    centres, axes, kinds, tilts = (np.array(column) for column in zip(*_parts(traits)))
+    parts = _middle_parts(traits) + _side_parts(traits)
+    centres, axes, kinds, tilts = (np.array(column) for column in zip(*parts))
     turn = np.zeros((len(tilts), 3, 3))
     turn[:, 0, 0] = 1
     turn[:, 1, 1] = turn[:, 2, 2] = np.cos(tilts)

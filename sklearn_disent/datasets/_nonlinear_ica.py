@@ -85,6 +85,18 @@ def _layer(n_in: int, n_out: int, rng: np.random.RandomState) -> Floats:
     return (_orthogonal(n_in, rng) * singular) @ _orthogonal(n_out, rng)[:n_in]
 
 
+def _modulate(
+    n_segments: int, n_sources: int, modulation: str, rng: np.random.RandomState
+) -> tuple[Floats, Floats]:
+    """Means and standard deviations (n_segments, n_sources) of the sources."""
+    means, scales = np.zeros((n_segments, n_sources)), np.ones((n_segments, n_sources))
+    if modulation != "scale":
+        means = rng.uniform(*MEANS, size=means.shape)
+    if modulation != "mean":
+        scales = np.sqrt(rng.uniform(*VARIANCES, size=scales.shape))
+    return means, scales
+
+
 @validated
 def make_nonlinear_ica(
     n_samples: PositiveInt = 2000,
@@ -221,11 +233,7 @@ def make_nonlinear_ica(
     rng = check_random_state(random_state)
     widths = [n_sources] * n_layers + [width]
     mixing = LeakyMixing(tuple(_layer(a, b, rng) for a, b in pairwise(widths)), negative_slope)
-    means, scales = np.zeros((n_segments, n_sources)), np.ones((n_segments, n_sources))
-    if modulation != "scale":
-        means = rng.uniform(*MEANS, size=means.shape)
-    if modulation != "mean":
-        scales = np.sqrt(rng.uniform(*VARIANCES, size=scales.shape))
+    means, scales = _modulate(n_segments, n_sources, modulation, rng)
     u = np.sort(np.arange(n_samples, dtype=np.int64) % n_segments)
     if shuffle:
         u = rng.permutation(u)

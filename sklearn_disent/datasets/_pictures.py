@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._base import import_extra
-from ._fetch import is_whole
 from ._files import take_rows, write_npy
 
 FORMATS = ("PNG", "JPEG")  # Pillow would try every format it knows on a file from elsewhere
@@ -123,7 +122,8 @@ def load_pictures(
             write_npy(kept, shape, np.dtype(np.uint8), blocks)
         if kept.exists():
             images = np.load(kept, mmap_mode="r", allow_pickle=False)
-            return images if is_whole(rows, len(files)) else take_rows(images, rows)
+            whole = np.array_equal(rows, np.arange(len(files)))
+            return images if whole else take_rows(images, rows)
     chosen = [files[row] for row in rows]
     loaded = np.empty((len(rows), *scaling.shape), dtype=np.uint8)
     start = 0
