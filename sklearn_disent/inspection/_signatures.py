@@ -1,6 +1,7 @@
 """Topological signatures of latents and factors, in pictures."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from ._common import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class SignatureDisplay:
     """Topological signatures: one panel for each latent or factor, one curve for each value.
 
@@ -88,16 +90,10 @@ class SignatureDisplay:
     [(2, 100), (2, 100)]
     """
 
-    def __init__(
-        self,
-        signatures: Sequence[ArrayLike],
-        *,
-        names: Sequence[str] | None = None,
-        similarity: ArrayLike | None = None,
-    ) -> None:
-        self.signatures = signatures
-        self.names = names
-        self.similarity = similarity
+    signatures: Sequence[ArrayLike]
+    _: KW_ONLY
+    names: Sequence[str] | None = None
+    similarity: ArrayLike | None = None
 
     @classmethod
     @validated
