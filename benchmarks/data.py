@@ -60,10 +60,19 @@ def time_others(fraction: float) -> None:
     start, n_images = time.perf_counter(), int(20_000 * fraction)
     make_transformed_digits(n_images, random_state=0)
     report("Moved digits, random draw", n_images, time.perf_counter() - start, 5_000)
-    make_candle_like(2_000, random_state=0)
-    start = time.perf_counter()
-    make_candle_like(n_images, random_state=1)
-    report("CANDLE-like, after casting", n_images, time.perf_counter() - start, 2_000)
+
+
+def time_candle_like(fraction: float) -> None:
+    for shape, n_images, wanted in (((64, 64), 4_000, 200), ((240, 320), 400, 20)):
+        n_images = max(16, int(n_images * fraction))
+        start = time.perf_counter()
+        make_candle_like(indices=range(0, 48, 3), image_shape=shape, random_state=0)
+        seconds = time.perf_counter() - start
+        name = f"CANDLE-like, {shape[0]} x {shape[1]}"
+        report(f"{name}, painting scenes", 16, seconds, 0.5)
+        start = time.perf_counter()
+        make_candle_like(n_images, image_shape=shape, random_state=1)
+        report(name, n_images, time.perf_counter() - start, wanted)
 
 
 def main() -> None:
@@ -73,6 +82,7 @@ def main() -> None:
     time_dsprites(fraction)
     time_shapes3d(fraction)
     time_others(fraction)
+    time_candle_like(fraction)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from sklearn_disent.metrics import (
     dci_scores,
     disentanglement_report,
     factor_vae_score,
-    factorised_support_distance,
+    factorized_support_distance,
     gaussian_total_correlation_error,
     gaussian_wasserstein_correlation_error,
     infom_score,
@@ -225,7 +225,7 @@ def section_unsupervised(quick: bool) -> None:
         gaussian_total_correlation_error,
         gaussian_wasserstein_correlation_error,
         code_mutual_info_error,
-        factorised_support_distance,
+        factorized_support_distance,
     ):
         report(score.__name__, f"{best_time(lambda score=score: score(codes), 3):.4f} s")
     models = [codes, -codes, codes[:, ::-1]]

@@ -1,11 +1,15 @@
 """Settings of Sphinx; build with ``make -C docs html`` or ``html-noplot``."""
 
 import os
+import sys
+from pathlib import Path
 
 # One thread each, as in the tests; set before numpy and torch load.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import sklearn_disent
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "sklearn-disent"
 author = "The sklearn-disent developers"
@@ -17,6 +21,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "public_names",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
@@ -34,7 +39,8 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    # Studies take minutes: they are shown, not run. What they share is not an example.
+    # Scripts in examples/studies take minutes: they are shown, not run, in a section of their own.
+    # What they share, examples/studies/_study.py, is not an example.
     "filename_pattern": r"[\\/]plot_",
     "ignore_pattern": r"(^|[\\/])_",
     "doc_module": ("sklearn_disent",),

@@ -2,22 +2,22 @@
 A beta sweep on dSprites
 ========================
 
-How strongly should a VAE be pressed towards independent latents? ``GridSearchCV`` answers for
+How strongly should a VAE be pushed towards independent latents? ``GridSearchCV`` answers for
 :class:`~sklearn_disent.models.BetaVAE`: it trains one model per value of beta and fold, scores
 every model on held-out images, and keeps the best one. The images are rendered on the spot.
 
-The script prints a table, PCA and FastICA on the same folds beside it, and saves a figure. In so
-short a training the best model finds x, y and scale, a latent each, and leaves the shape out:
-reconstructions have the right place and size and are blurred.
+The script prints a table, with PCA and FastICA on the same folds, and saves a figure. In such a
+short training the best model finds x, y and scale, one latent for each, and leaves the shape out:
+reconstructions have the right place and size but are blurred.
 
-What was left out for time (it takes two to three minutes on two cores): rotations, every second
-position, the upper and the lower quarter of y, half of the resolution. That leaves 2,304 images
-of 32 x 32 pixels with the factors shape, scale, x and y. x reaches twice as far as y, which tells
-the two directions apart; where both reached equally far, models trained as briefly mixed them.
-The whole set has 737,280 images of 64 x 64; papers train hundreds of times longer, and compare
-many seeds (here: ``{"random_state": range(5)}`` in the grid). Grid, latents and epochs were chosen
-so that a few minutes show something, by trials on these same images, and results differ widely
-between seeds: this shows how a sweep is done, and is no measurement of what beta does.
+To save time (it takes two to three minutes on two cores) much is left out: rotations, every second
+position, the upper and the lower quarter of y, half of the resolution. What remains are 2,304
+images of 32 x 32 pixels with the factors shape, scale, x and y. x has twice the range of y, which
+tells the two directions apart; with equal ranges, models trained this briefly mixed them. The whole
+set has 737,280 images of 64 x 64; papers train hundreds of times longer, and compare many seeds
+(here: ``{"random_state": range(5)}`` in the grid). Grid, latents and epochs were chosen by trials
+on the same images, so that a few minutes show something, and results differ widely between seeds:
+this shows how a sweep is done; it does not measure what beta does.
 """
 
 import time
@@ -42,7 +42,7 @@ FIGURE = Path("results") / "beta_sweep.png"
 
 
 # %%
-# Data: a sub-grid of dSprites. Orientation has a single value there, so it is no factor.
+# Data: a sub-grid of dSprites. Orientation has a single value there, so it is not a factor.
 
 
 def load_data():
@@ -75,7 +75,7 @@ def run_sweep(X, y, cv):
 def run_baselines(X, y, cv):
     rows = X.reshape(len(X), -1)
     scoring = {name: get_scorer(name) for name in ("mig", "sap", "modularity")}
-    # FastICA divides by zero where the first pixel is constant, so constant pixels go.
+    # FastICA divides by zero where the first pixel is constant: constant pixels are removed.
     ica = FastICA(N_COMPONENTS, random_state=0, max_iter=2000, tol=5e-2)
     models = {"PCA": PCA(N_COMPONENTS), "FastICA": make_pipeline(VarianceThreshold(), ica)}
     return {
@@ -85,7 +85,7 @@ def run_baselines(X, y, cv):
 
 
 # %%
-# What people want to see: a table ...
+# The results, as a table ...
 
 
 def print_table(search, baselines):
@@ -108,7 +108,7 @@ def print_table(search, baselines):
 
 
 # %%
-# ... and a figure: the trade-off, and what each latent of the best model does.
+# ... and as a figure: the trade-off, and what each latent of the best model encodes.
 
 
 def plot_figure(search, baselines, X):

@@ -2,26 +2,26 @@
 Confounded factors: which models tell causes apart?
 ===================================================
 
-Objects of a certain colour tend to be large, and tend to stand in certain scenes: factors that do
+Objects of a certain color tend to be large, and tend to stand in certain scenes: factors that do
 not cause each other are dependent all the same, because something causes both. Reddy, Godfrey and
-Balasubramanian (2022) ask what models of disentanglement make of that, with and without a few
+Balasubramanian (2022) ask how models of disentanglement cope with that, with and without a few
 labels, and score them by
 
 - IRS: does a code stay put while its factor does?
 - DCI-D: is a code important for one factor alone?
 - UC, unconfoundedness: do different factors rest on different codes?
-- CG, counterfactual generativeness: do the codes of a factor, and only they, change it in what is
-  decoded? A classifier judges, which was trained on other images.
+- CG, counterfactual generativeness: do the codes of a factor, and only they, change it in the
+  decoded image? A classifier that was trained on other images is the judge.
 
-This script has the shape of their tables: models by scores, on a drawn stand-in for their images
+This script makes tables like theirs: models by scores, on a rendered stand-in for their images
 (confounded, with bounding boxes) and on a part of dSprites (unconfounded). "SS" models see labels
-of 10 % of the images; "BB" weighs the error within the bounding box. ``cross_validate`` does the
-work, boxes travel as metadata. A table is printed, a figure saved.
+of 10 % of the images; "BB" gives more weight to errors within the bounding box. ``cross_validate``
+does the work, and boxes are passed as metadata. A table is printed and a figure is saved.
 
-By default images, networks, training and the list of models are small, and the whole takes 80 s of
-processor time, hence less than a minute on two free cores: enough to see the shape of the tables,
-not enough to rank models. With ``--full`` it has the paper's list of models and training, and
-takes many hours.
+By default images, networks, training and the list of models are small, and everything takes 80 s of
+processor time, hence less than a minute on two free cores: enough to see what the tables look like,
+not enough to rank models. ``--full`` has the paper's list of models and training, and takes many
+hours.
 """
 
 import argparse
@@ -44,7 +44,7 @@ from sklearn_disent.models import DIPVAE, BetaTCVAE, BetaVAE, FactorVAE, Labels,
 FIGURE = Path("results") / "causal_study.png"
 
 # %%
-# Data. The last images are kept for the classifiers of CG; no model sees them.
+# Data. The last images are kept for the classifiers of CG; models do not see them.
 
 
 def load_data(full):
@@ -157,7 +157,7 @@ def run_study(full):
 
 
 # %%
-# What people want to see: a table, and a figure.
+# The results, as a table and as a figure.
 
 
 def score_names(results):
@@ -177,7 +177,7 @@ def print_tables(tables):
 def plot_table(ax, name, results):
     columns, labels = score_names(results), list(results)
     values = np.array([[results[m][f"test_{c}"].mean() for c in columns] for m in labels])
-    # Each score has its own range: shades compare models, within a column.
+    # Each score has its own range: shades compare the models within a column.
     span = np.ptp(values, axis=0)
     shades = (values - values.min(axis=0)) / np.where(span > 0, span, 1)
     ax.imshow(shades, cmap="Blues", vmin=0, vmax=1.6, aspect="auto")

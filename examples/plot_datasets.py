@@ -1,10 +1,10 @@
 """
-=================================
+============================
 Data sets with known factors
-=================================
+============================
 
 Every generator of :mod:`sklearn_disent.datasets` in pictures, and what dependent factors look like.
-Nothing is downloaded; the whole page takes a few seconds.
+Nothing is downloaded; the whole page takes a quarter of a minute.
 """
 
 import matplotlib.pyplot as plt
@@ -15,9 +15,16 @@ from sklearn_disent.datasets import (
     make_candle_like,
     make_dependent_factors,
     make_dsprites,
+    make_faces3d_like,
+    make_flow,
     make_logical_codes,
+    make_nonlinear_ica,
+    make_pendulum,
     make_shapes3d,
+    make_superposition,
     make_transformed_digits,
+    make_transitions,
+    make_xysquares,
 )
 from sklearn_disent.model_selection import dependence_weights
 
@@ -39,6 +46,19 @@ def show_traversals(make, start, n_steps=6, **arguments):
     return figure
 
 
+def show_rows(rows):
+    """One row of images for each title."""
+    n_columns = max(len(images) for images in rows.values())
+    figure, axes = plt.subplots(len(rows), n_columns, figsize=(n_columns * 1.1, len(rows) * 1.2))
+    for row, (title, images) in zip(axes, rows.items()):
+        for ax, image in zip(row, images):
+            ax.imshow(image, cmap="gray", vmin=0, vmax=255)
+        for ax in row:
+            ax.set_axis_off()
+        row[0].set_title(title, loc="left", fontsize=8, pad=2)
+    figure.tight_layout(pad=0.3)
+
+
 # %%
 # dSprites
 # --------
@@ -49,12 +69,37 @@ show_traversals(make_dsprites, {"shape": 2, "scale": 5, "orientation": 3, "posX"
 plt.show()
 
 # %%
+# It also comes with nuisance that is not a factor: a color, noise, or a painted ground.
+
+variants = [{"color": "random"}, {"background": "noise"}, {"background": "texture"}]
+show_rows({str(v)[1:-1]: make_dsprites(8, random_state=0, **v).images for v in variants})
+plt.show()
+
+# %%
 # A look-alike of 3D Shapes
 # -------------------------
 # :func:`~sklearn_disent.datasets.make_shapes3d` has the factors of 3D Shapes, and resembles it.
 
 start = {"floor_hue": 1, "wall_hue": 5, "object_hue": 0, "scale": 5, "shape": 2, "orientation": 4}
 show_traversals(make_shapes3d, start, cache=False)
+plt.show()
+
+# %%
+# A stand-in for 3D Faces
+# -----------------------
+# :func:`~sklearn_disent.datasets.make_faces3d_like` has the factors of 3D Faces, and other heads.
+
+start = {"identity": 9, "azimuth": 12, "elevation": 5, "lighting": 4}
+show_traversals(make_faces3d_like, start, cache=False)
+plt.show()
+
+# %%
+# Squares that pixels cannot compare
+# ----------------------------------
+# In :func:`~sklearn_disent.datasets.make_xysquares` all places are equally far apart in pixels.
+
+start = {f"{axis}_{color}": 3 for color in ("red", "green", "blue") for axis in "xy"}
+show_traversals(make_xysquares, {**start, "x_green": 5, "y_blue": 1})
 plt.show()
 
 # %%
@@ -70,9 +115,9 @@ plt.show()
 # %%
 # A confounded data set with boxes
 # --------------------------------
-# In :func:`~sklearn_disent.datasets.make_candle_like` a hidden context moves object, color, size
+# In :func:`~sklearn_disent.datasets.make_candle_like` a hidden context changes object, color, size
 # and scene together. No factor causes another, yet object and size are dependent: the tables
-# below count how often they come together with and without confounding.
+# below count how often their values occur together, with and without confounding.
 
 candle = make_candle_like(24, random_state=0)
 figure, axes = plt.subplots(3, 8, figsize=(8.8, 3.4))
@@ -88,7 +133,7 @@ plt.show()
 
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
 for ax, confounding in zip(axes, (0.0, 1.0)):
-    data = make_candle_like(2000, confounding=confounding, image_shape=(16, 16), random_state=0)
+    data = make_candle_like(1000, confounding=confounding, image_shape=(16, 16), random_state=0)
     counts = np.zeros((3, 5))
     np.add.at(counts, (data.target[:, 2], data.target[:, 0]), 1)
     ax.imshow(counts, cmap="Blues", vmin=0)
@@ -99,10 +144,46 @@ for ax, confounding in zip(axes, (0.0, 1.0)):
 plt.show()
 
 # %%
+# An intervention sets factors and leaves all else as it is: the first row is as drawn, the others
+# are its true counterfactuals.
+
+interventions = [{"object": 4}, {"size": 2}, {"scene": 7}, {"light": 0}]
+options = {"image_shape": (60, 80), "random_state": 4}
+rows = [make_candle_like(7, **options).images]
+rows += [make_candle_like(7, do=do, **options).images for do in interventions]
+labels = ["as drawn"] + [f"do({name}={c})" for do in interventions for name, c in do.items()]
+show_rows(dict(zip(labels, rows)))
+plt.show()
+
+# %%
+# Causes and effects
+# ------------------
+# In :func:`~sklearn_disent.datasets.make_pendulum` pendulum and light cause the shadow, in
+# :func:`~sklearn_disent.datasets.make_flow` a ball lifts the water, which with the height of a hole
+# decides how far the jet reaches. An intervention sets a factor whatever its causes.
+
+pendulums, cups = make_pendulum(8, random_state=0), make_flow(8, random_state=0)
+shadow = make_pendulum(indices=pendulums.indices, do={"shadow_position": 10.0})
+water = make_flow(indices=cups.indices, do={"water_height": 5.0})
+titles = ["pendulum", "do(shadow_position = 10)", "flow", "do(water_height = 5)"]
+show_rows(dict(zip(titles, (d.images for d in (pendulums, shadow, cups, water)))))
+plt.show()
+
+# %%
+# Pairs in time
+# -------------
+# :func:`~sklearn_disent.datasets.make_transitions` draws pairs on any of these grids, between which
+# few factors change much.
+
+pairs = make_transitions(make_xysquares, 8, kind="sparse", n_changed=1, random_state=0)
+show_rows({"before": pairs.images, "one factor later": pairs.images_pair})
+plt.show()
+
+# %%
 # Codes of known disentanglement
 # ------------------------------
 # :func:`~sklearn_disent.datasets.make_dependent_factors` mixes factors (delta) and codes (alpha),
-# and adds noise that has nothing to do with the factors (beta). Colour is the first factor.
+# and adds noise that is independent of the factors (beta). Color is the first factor.
 
 settings = [{}, {"delta": 0.5}, {"alpha": 0.6}, {"beta": 0.8}]
 figure, axes = plt.subplots(1, 4, figsize=(11, 2.9), layout="constrained")
@@ -120,7 +201,8 @@ plt.show()
 
 # %%
 # :func:`~sklearn_disent.datasets.make_logical_codes` maps a grid of three factors to codes that are
-# right, or wrong in one known way. Of each map, the first two codes; colour is the first factor.
+# right, or wrong in one known way. Shown are the first two codes of each map; color is the first
+# factor.
 
 kinds = ["entanglement", "rotation", "duplicate", "complement", "misalignment"]
 kinds += ["redundancy", "contraction", "nonlinear", "constant", "random"]
@@ -130,6 +212,24 @@ for ax, kind in zip(axes.flat, kinds):
     ax.scatter(*logical.codes[:, :2].T, c=logical.factors[:, 0], s=4, cmap="viridis")
     ax.set_title(f"{kind} ({logical.codes.shape[1]} codes)", fontsize=9)
     ax.tick_params(labelsize=7)
+plt.show()
+
+# %%
+# Sources and features to be found again
+# --------------------------------------
+# :func:`~sklearn_disent.datasets.make_nonlinear_ica` mixes sources that depend on a segment (the
+# color) by an invertible network; :func:`~sklearn_disent.datasets.make_superposition` packs sparse
+# features into fewer dimensions.
+
+ica = make_nonlinear_ica(3000, n_sources=2, n_segments=6, random_state=3)
+toy = make_superposition(400, n_features=7, n_dimensions=2, density=0.1, random_state=0)
+figure, axes = plt.subplots(1, 3, figsize=(9, 2.9), layout="constrained")
+axes[0].scatter(*ica.sources.T, c=ica.u, s=3, cmap="tab10")
+axes[1].scatter(*ica.data.T, c=ica.u, s=3, cmap="tab10")
+axes[2].scatter(*toy.data.T, s=4, color="gray")
+axes[2].quiver(*np.zeros((2, 7)), *toy.directions.T, angles="xy", scale_units="xy", scale=1)
+for ax, title in zip(axes, ("sources", "mixed", "7 features in 2 dimensions")):
+    ax.set_title(title)
 plt.show()
 
 # %%

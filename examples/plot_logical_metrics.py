@@ -1,13 +1,13 @@
 """
-=============================================
+================================
 Metrics from logical definitions
-=============================================
+================================
 
-What is it that a disentanglement metric measures? Zhang and Sugiyama (2024) start from the logical
+What does a disentanglement metric measure? Zhang and Sugiyama (2024) start from the logical
 definition of a property, *modular* (every part of the code is a function of one factor alone) or
 *informative* (the factors can be read off the code), and replace its parts by numbers: equality by
 a distance, "for all" by a maximum or a mean, "there is" by an infimum. The result is zero exactly
-where the property holds; :math:`e^{-x}` makes a score of it.
+where the property holds; :math:`e^{-x}` turns it into a score.
 
 This page computes tables 2, 3 and 4 of the paper: ten maps from three factors to codes, each right
 or wrong in one known way (:func:`~sklearn_disent.datasets.make_logical_codes`), and all metrics,
@@ -97,8 +97,7 @@ def established(classes, codes):
 # %%
 # Table 2
 # -------
-# A constant code is what it is: metrics that look for differences say that there are none, and we
-# need not hear it ten times.
+# Metrics warn about the constant code, whose scores are degenerate; once is enough.
 
 warnings.simplefilter("ignore", DegenerateScoreWarning)
 table = {}
@@ -111,14 +110,14 @@ for kind in KINDS:
     }
 
 # %%
-# Dark is good. The ticks say whether the map has the property; where it has, the scores of that
-# property ought to be 1, and they are, with the exceptions framed in red: a linear function cannot
-# invert the curved maps *entanglement* and *nonlinear* exactly, and maps that bring samples nearer
-# to each other are penalised by contraction although they could be inverted.
+# Dark is good. "yes" and "no" tell whether the map has the property; where it has, the scores of
+# that property should be 1, and they are, with the exceptions framed in red: a linear function
+# cannot invert the curved maps *entanglement* and *nonlinear* exactly, and maps that bring samples
+# closer to each other are penalized by contraction although they could be inverted.
 
 
 def show_table(ax, rows, marks=None, cmap="Blues", fontsize=9):
-    """Scores as shades with their numbers on them."""
+    """Scores as shades, with the numbers written on them."""
     values = np.array([list(row.values()) for row in rows.values()])
     ax.imshow(values, cmap=cmap, vmin=0, vmax=1.3, aspect="auto")
     for (i, j), value in np.ndenumerate(values):
@@ -158,23 +157,25 @@ axes[2].set_xlabel("established metrics")
 plt.show()
 
 # %%
-# Modularity and informativeness are told apart: the constant code is perfectly modular and says
-# nothing, the duplicate says everything and is not modular. The established scores mix the two, and
-# most find no fault with the complement, which encodes each factor everywhere but in its place:
-# they ask which code knows a factor, not whether it is the one meant for it.
+# Modularity and informativeness are told apart: the constant code is perfectly modular and not
+# informative at all; the duplicate is fully informative and not modular. The established scores mix
+# the two, and most find no fault with the complement, which encodes each factor everywhere but in
+# its place: they ask which code is informative about a factor, not whether it is the one meant for
+# it.
 #
-# The values of the maps without randomness are those of the paper to two decimals, but for the
+# The values of the maps without randomness are those of the paper to two decimals, except for the
 # largest error of *nonlinear*: 0.81 by the exact optimum, 0.79 in the paper. FactorVAE scores of
 # permuted codes are 0 in the paper, where the code of each factor is fixed beforehand; here the
 # majority decides, as published by Kim and Mnih (2018). MIG is 1 for *duplicate* and *complement*
-# in the paper, where a group seems to count as one code; here every column is one, and two columns
-# that know the same factor leave no gap. DCI scores are of extremely randomised trees.
+# in the paper, where a group seems to count as one code; here every column is a code, and two
+# columns that are informative about the same factor leave no gap. DCI scores are those of extremely
+# randomized trees.
 
 # %%
 # The nearest product of functions
 # --------------------------------
-# :func:`~sklearn_disent.metrics.product_approximation` gives the modular code that is nearest to
-# the given one; how far it is away is the modularity. Colours are the three factors, as red, green
+# :func:`~sklearn_disent.metrics.product_approximation` returns the modular code that is nearest to
+# the given one; its distance from it is the modularity. Colors are the three factors, as red, green
 # and blue.
 
 data = make_logical_codes("entanglement", random_state=0)
@@ -197,10 +198,10 @@ plt.show()
 # %%
 # Tables 3 and 4: pairs instead of labels
 # ---------------------------------------
-# Only the question "same value or not?" enters modularity, so that pairs of samples suffice
-# (:func:`~sklearn_disent.metrics.classes_from_pairs`). Here all pairs among a hundred samples,
-# averaged over ten draws: small classes spread less than the whole, so that imperfect codes look a
-# little better, but their order stays.
+# Modularity only asks "same value or not?", so that pairs of samples suffice
+# (:func:`~sklearn_disent.metrics.classes_from_pairs`). These are all pairs among a hundred samples,
+# averaged over ten draws: small classes vary less than the whole, so that imperfect codes look a
+# little better, but their order stays the same.
 
 rng = np.random.default_rng(0)
 imperfect = [kind for kind, (modular, _) in KINDS.items() if not modular]
@@ -215,9 +216,9 @@ for kind in imperfect:
         draws.append(modularity(classes, data.codes[rows], data.blocks))
     weak[kind] = {name: np.mean([draw[name] for draw in draws]) for name in draws[0]}
 
-labelled = part(columns[:5])
+labeled = part(columns[:5])
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
-show_table(axes[0], {kind: labelled[kind] for kind in imperfect})
+show_table(axes[0], {kind: labeled[kind] for kind in imperfect})
 axes[0].set_xlabel("from labels (table 3)")
 show_table(axes[1], weak)
 axes[1].set_yticks([])
@@ -228,6 +229,6 @@ plt.show()
 # The order of the codes by labels and by pairs, as rank correlation of each column:
 
 for name in columns[:5]:
-    by_labels = [labelled[kind][name] for kind in imperfect]
+    by_labels = [labeled[kind][name] for kind in imperfect]
     by_pairs = [weak[kind][name] for kind in imperfect]
     print(f"{name:>9}: {np.corrcoef(np.argsort(np.argsort([by_labels, by_pairs])))[0, 1]:.2f}")

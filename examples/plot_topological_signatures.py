@@ -1,15 +1,15 @@
 """
-=======================================
+==================================
 Topological signatures of dSprites
-=======================================
+==================================
 
 How many holes does a cloud of observations have, over a range of scales? Hold one factor of
 dSprites at one value, let the others vary, and the answer is a signature of that factor. Signatures
-tell factors apart without looking at a single label of a model, which makes a score of generative
-models: :func:`~sklearn_disent.metrics.manifold_topology_score`.
+tell factors apart without any labels, which makes them a score of generative models:
+:func:`~sklearn_disent.metrics.manifold_topology_score`.
 
-The pictures follow Figures 10 to 12 and Table 2 of Zhou et al. (2021), Evaluating the
-disentanglement of deep generative models through manifold topology.
+The pictures follow Figures 10 to 12 and Table 2 of Zhou, Zelikman, Lu, Ng, Carlsson and Ermon
+(2021). Evaluating the disentanglement of deep generative models through manifold topology. ICLR.
 """
 
 import matplotlib.pyplot as plt
@@ -29,9 +29,9 @@ from sklearn_disent.metrics import (
 from sklearn_disent.models import VAE, BetaTCVAE, BetaVAE
 
 # %%
-# Shapes that everyone knows
-# --------------------------
-# Relative living times say for what share of the scales a cloud has 0, 1, 2, ... holes. Every
+# Well-known shapes
+# -----------------
+# Relative living times tell for what share of the scales a cloud has 0, 1, 2, ... holes. Every
 # curve below is one random choice of landmarks.
 
 rng = np.random.default_rng(0)
@@ -51,9 +51,8 @@ plt.show()
 # Every factor of dSprites
 # ------------------------
 # The same for images: a panel has one curve for each of up to eight values of a factor, the
-# Wasserstein barycentre of 25 choices of landmarks. Landmarks and scale are those of the paper; a
-# principal component analysis makes points of the images, where the paper has a pretrained
-# network.
+# Wasserstein barycenter of 25 choices of landmarks. Landmarks and scale are those of the paper;
+# images become points by a principal component analysis, where the paper uses a pretrained network.
 
 dsprites = make_dsprites(20_000, image_size=32, random_state=0)
 names = dsprites.factor_names
@@ -90,7 +89,7 @@ plt.show()
 
 # %%
 # Position in x and in y have the same signature, as they should: a quarter turn of the pictures
-# makes the one out of the other. Shape and orientation look alike as well.
+# turns one into the other. Shape and orientation look alike as well.
 #
 # Similarity across the values of all factors
 # -------------------------------------------
@@ -106,7 +105,7 @@ def pairwise(objects, distance):
 
 
 def between_barycenters(a, b):
-    """Exact: the barycentres are not forced on bins."""
+    """Exact: the barycenters need not be on bins."""
     return wasserstein_distance_1d(a[1], b[1], support_a=a[0], support_b=b[0]) / 99
 
 
@@ -122,10 +121,10 @@ display.plot_similarity()
 plt.show()
 
 # %%
-# What the barycentre and the distance contribute
+# What the barycenter and the distance contribute
 # -----------------------------------------------
-# Table 2 of the paper: how many times farther apart are signatures of different topology than
-# those of the same? The Geometry Score takes the plain mean of living times and the Euclidean
+# Table 2 of the paper: how many times farther apart are signatures of different topologies than
+# signatures of the same? The Geometry Score uses the plain mean of living times and the Euclidean
 # distance; either can be replaced by its Wasserstein counterpart. The two positions count as one
 # kind here, by their symmetry. The default ``gamma=1 / 8`` looks at coarser holes than the paper.
 
@@ -151,9 +150,9 @@ def ablation(times):
 
 lines = (
     "plain mean, Euclidean distance",
-    "barycentre, Euclidean distance",
+    "barycenter, Euclidean distance",
     "plain mean, Wasserstein distance",
-    "barycentre, Wasserstein distance",
+    "barycenter, Wasserstein distance",
 )
 ratios = ablation(living_times(1 / 8))
 ratios_fine = ablation(fine)
@@ -162,11 +161,11 @@ for row in zip(lines, ratios, ratios_fine, (1.60, 1.75, 2.14, 2.93)):
     print("{:<34}{:8.2f}{:8.2f}{:8.2f}".format(*row))
 
 # %%
-# The last line, the one used here, separates best, and the large step is that to the Wasserstein
-# distance. The first two lines are close, and not always in the order of the paper: it depends
-# on the seed, on the number of repeats, and on whether the two positions count as one. Scale
-# matters, too: with 32 landmarks and ``gamma=1 / 8``, the plain mean with the Euclidean distance
-# comes out ahead on images of 64 pixels, if the positions count as two.
+# The last line, which is used here, separates best; the large step is from the Euclidean to the
+# Wasserstein distance. The first two lines are close, and not always in the order of the paper: it
+# depends on the seed, on the number of repeats, and on whether the two positions count as one.
+# Scale matters, too: with 32 landmarks and ``gamma=1 / 8``, the plain mean with the Euclidean
+# distance comes out ahead on images of 64 pixels, if the positions count as two.
 
 assert max(ratios) == ratios[-1]
 assert max(ratios_fine) == ratios_fine[-1]
@@ -174,7 +173,7 @@ assert max(ratios_fine) == ratios_fine[-1]
 # %%
 # Models, by topology and by information
 # --------------------------------------
-# MIG and MIG-sup need the true factors, the topological score needs the decoder alone. Here are
+# MIG and MIG-sup need the true factors, the topological score needs only the decoder. These are
 # small autoencoders of sprites of one shape and orientation, which leaves scale and position.
 
 small = make_dsprites(
@@ -209,7 +208,7 @@ plt.show()
 
 # %%
 # MIG and MIG-sup look at the same table of information from its two sides, and mostly agree. Six
-# models, trained for seconds, rank no method. The topological score asks another question. Here
-# it has little to say: sprites that move and grow fill a region without lasting holes whatever is
-# held fixed, so all latents look alike and the scores are near 0. It tells models apart where
-# factors differ in topology, as angles and places do.
+# models that were trained for seconds cannot rank methods. The topological score asks another
+# question, and has little to say here: sprites that move and grow fill a region without lasting
+# holes whatever is held fixed, so all latents look alike and the scores are near 0. It tells models
+# apart where factors differ in topology, as angles and places do.

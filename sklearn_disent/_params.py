@@ -97,6 +97,14 @@ Weight = NonNegativeFloat | Callable[[int], float]
 # How many rows keep their labels: a count, or a share of the rows that have any (1 is one row).
 LabelCount = NonNegativeInt | Annotated[float, Interval(RealNotInt, 0, 1, closed="both")]
 
+# -- names, shapes and scales, of Displays above all -----------------------------------------
+
+# Names of factors, codes or scores; a single string is not a list of names.
+Names = Annotated[collections.abc.Sequence[str], "array-like"]
+# (height, width) or (channels, height, width).
+ImageShape = Annotated[collections.abc.Sequence[int], "array-like"]
+Scale = Literal["linear", "log", "symlog", "asinh", "logit"]
+
 
 def validated(func: Callable[P, R]) -> Callable[P, R]:
     """Check the arguments of a function against its annotations whenever it is called.
@@ -119,10 +127,15 @@ def validated(func: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(func)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         if not get_config()["skip_parameter_validation"]:
-            given = signature.bind(*args, **kwargs).arguments
+            try:
+                given = signature.bind(*args, **kwargs).arguments
+            except TypeError:
+                _refuse_unknown(func, kwargs)
+                return func(*args, **kwargs)  # Python's own message says what is missing
             validate_parameter_constraints(constraints_of(func), given, func.__qualname__)
         return func(*args, **kwargs)
 
+    vars(wrapper)["_is_validated"] = True
     return wrapper
 
 
@@ -182,20 +195,31 @@ def check_options(
 ) -> None:
     """Refuse options that a function does not have, or values that it does not take.
 
-    `without` names parameters that are not options: they are filled by the caller.
+    `without` names parameters that are not options: they are filled by the caller. Values are
+    checked for functions that are `validated`; any other function is asked for its names alone.
     """
-    caller = func.__name__
-    signature = inspect.signature(func)
-    if any(p.kind == p.VAR_KEYWORD for p in signature.parameters.values()):
+    _refuse_unknown(func, options, without=without)
+    if getattr(func, "_is_validated", False):
+        validate_parameter_constraints(constraints_of(func), dict(options), _name_of(func))
+
+
+def _name_of(func: Callable[..., Any]) -> str:
+    return getattr(func, "__qualname__", type(func).__name__)
+
+
+def _refuse_unknown(
+    func: Callable[..., Any], options: Iterable[str], *, without: Iterable[str] = ()
+) -> None:
+    parameters = inspect.signature(func).parameters
+    if any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
         return
-    names = [name for name in signature.parameters if name not in set(without)]
+    names = [name for name in parameters if name not in {"self", "cls", *without}]
     unknown = [name for name in options if name not in names]
     if unknown:
         raise TypeError(
-            f"{caller} has no option {', '.join(map(repr, unknown))}. Its options are "
+            f"{_name_of(func)} has no option {', '.join(map(repr, unknown))}. Its options are "
             f"{', '.join(names) or 'none'}."
         )
-    validate_parameter_constraints(constraints_of(func), dict(options), caller)
 
 
 def _allowed(hint: Any) -> list[Any] | None:

@@ -11,6 +11,11 @@ ROOT = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted([*ROOT.glob("plot_*.py"), *ROOT.glob("studies/study_*.py")])
 
 
+@pytest.mark.parametrize("path", sorted(ROOT.glob("plot_*.py")), ids=lambda path: path.stem)
+def test_example_is_short(path):
+    assert len(path.read_text().splitlines()) < 240, "longer ones are studies"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs(path, tmp_path):

@@ -1,23 +1,30 @@
 """The package as a whole: rooms, imports, README, version."""
 
+import functools
 import importlib
+import importlib.metadata
+import io
 import re
 import subprocess
 import sys
+import tokenize
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import sklearn_disent
+from sklearn_disent.metrics import _catalogue
 
 ROOT = Path(__file__).parents[1]
+ROOMS = sorted(set(sklearn_disent.__all__) - {"__version__", "show_versions"})
 
 
 def run(code):
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
-@pytest.mark.parametrize("room", sorted(set(sklearn_disent.__all__) - {"__version__"}))
+@pytest.mark.parametrize("room", ROOMS)
 def test_room_loads_on_first_use_and_names_what_it_has(room):
     module = getattr(sklearn_disent, room)
     assert module.__name__ == f"sklearn_disent.{room}"
@@ -31,7 +38,7 @@ def test_every_room_is_listed():
     rooms = {
         path.parent.name for path in Path(sklearn_disent.__file__).parent.glob("*/__init__.py")
     }
-    assert rooms <= set(sklearn_disent.__all__)
+    assert rooms <= set(ROOMS)
 
 
 def test_unknown_room_is_an_attribute_error():
@@ -46,6 +53,43 @@ def test_import_is_lazy():
 @pytest.mark.parametrize("room", ["metrics", "datasets", "logic", "model_selection"])
 def test_room_without_models_does_not_load_torch(room):
     run(f"import sys, sklearn_disent.{room}; assert not {{'torch', 'skorch'}} & set(sys.modules)")
+
+
+def test_show_versions_names_every_dependency_and_the_threads(capsys):
+    sklearn_disent.show_versions()
+    out = capsys.readouterr().out
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for line in [*project["dependencies"], *extras["plot"], *extras["topology"]]:
+        name = re.match(r"[\w.-]+", line).group()
+        assert re.search(rf"^ +{name}: \S", out, re.MULTILINE | re.IGNORECASE), name
+    assert f"sklearn-disent: {sklearn_disent.__version__}\n" in out
+    assert re.search(r"numpy: \d+\.\d+", out)
+    assert re.search(r"torch threads: \d", out)
+    assert not re.search("pytest|sphinx", out)
+
+
+def test_show_versions_of_a_broken_installation_says_what_is_broken(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if its libraries did not load
+
+    def requires(name):
+        return ["numpy>=1.26", "no-such-package>=1", "gone>=2; extra == 'plot'"]
+
+    monkeypatch.setattr(importlib.metadata, "requires", requires)
+    sklearn_disent.show_versions()
+    out = capsys.readouterr().out
+    assert re.search(r"torch: cannot be asked: ModuleNotFoundError", out)
+    assert "no-such-package: not installed" in out
+    assert "Extra 'plot'\n    gone: not installed" in out
+
+
+def test_show_versions_without_metadata_gives_the_version_of_the_source(capsys, monkeypatch):
+    def requires(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "requires", requires)
+    sklearn_disent.show_versions()
+    assert f"sklearn-disent: {sklearn_disent.__version__}\n" in capsys.readouterr().out
 
 
 def test_matplotlib_loads_only_to_draw():
@@ -73,11 +117,135 @@ def test_readme_commands_name_what_exists():
         assert (ROOT / link).exists(), link
 
 
+# -- what CONTRIBUTING says about new metrics and models --------------------------------------
+
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+needs_contributing = pytest.mark.skipif(
+    not CONTRIBUTING.is_file(), reason="CONTRIBUTING.md is not part of a source distribution"
+)
+
+
+def files_to_touch(title):
+    """Patterns of the files in the numbered list below a title of CONTRIBUTING.md."""
+    section = CONTRIBUTING.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+    paths = re.findall(r"^\d\. `(\S+)`:", section, flags=re.MULTILINE)
+    return {path: re.compile(re.sub(r"<\w+>", r"\\w+", re.escape(path))) for path in paths}
+
+
+@functools.cache
+def words_of_files():
+    """Path -> words of every page, and names in the code of every module."""
+    found = {}
+    for folder in ("sklearn_disent", "tests", "docs"):
+        for path in (ROOT / folder).rglob("*.*"):
+            name = path.relative_to(ROOT).as_posix()
+            if re.search(r"/(generated|gallery|_build|results)/|__pycache__", name):
+                continue
+            if path.suffix == ".py":
+                # Without docstrings and messages, in which metrics may name each other.
+                tokens = tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
+                found[name] = {token.string for token in tokens if token.type == tokenize.NAME}
+            elif path.suffix == ".rst":
+                found[name] = set(re.findall(r"\w+", path.read_text()))
+    return found
+
+
+def naming(name, *folders):
+    """Files below the folders that name it."""
+    return [
+        file
+        for file, words in words_of_files().items()
+        if file.startswith(folders) and name in words
+    ]
+
+
+@needs_contributing
+@pytest.mark.parametrize(("title", "limit"), [("A new metric", 6), ("A new model", 3)])
+def test_files_to_touch_are_few_and_exist(title, limit):
+    patterns = files_to_touch(title)
+    assert 0 < len(patterns) <= limit
+    for path, pattern in patterns.items():
+        assert any(pattern.fullmatch(file) for file in words_of_files()), path
+
+
+@needs_contributing
+def test_metrics_are_named_in_the_files_to_touch_only():
+    patterns = files_to_touch("A new metric")
+    pages = [path for path in patterns if path.startswith("docs/")]
+    for metric in _catalogue.CATALOGUE:
+        name = metric.function.__name__
+        found = naming(name, "sklearn_disent/metrics/")
+        assert len(found) == sum(path.startswith("sklearn_disent/") for path in patterns), found
+        for file in found:
+            assert any(p.fullmatch(file) for p in patterns.values()), f"{file} names {name}"
+        # The guide may name it anywhere; the reference and the tables of tests need not.
+        assert set(pages) <= set(naming(name, "docs/guide/")), name
+        assert naming(name, "docs/api/", "docs/conf.py", "docs/_ext/") == [], name
+        assert naming(name, "tests/metrics/"), f"{name} has no test of its own"
+
+
+@needs_contributing
+@pytest.mark.parametrize("name", ["dcimig_score", "unconfoundedness_score", "infoe_score"])
+def test_metric_took_six_files(name):
+    patterns = files_to_touch("A new metric").values()
+    touched = [file for file in naming(name, "") if any(p.fullmatch(file) for p in patterns)]
+    assert len(touched) <= 6, touched
+    # Metrics with reference values also have a row in the one table of these.
+    rest = set(naming(name, "sklearn_disent/", "tests/", "docs/api/")) - set(touched)
+    assert rest <= {"tests/metrics/test_golden.py"}
+
+
+@needs_contributing
+def test_models_are_named_in_the_files_to_touch_only():
+    patterns = files_to_touch("A new model")
+    public = {name: getattr(sklearn_disent.models, name) for name in sklearn_disent.models.__all__}
+    classes = {name for name, item in public.items() if hasattr(item, "fit")}
+    assert len(classes) > 10
+    # Other models are built on these.
+    for name in classes - {"BaseVAE", "VAE", "NeuralNetTransformer"}:
+        found = [
+            file
+            for file in naming(name, "sklearn_disent/")
+            if f"class {name}(" in (ROOT / file).read_text() or file.endswith("/__init__.py")
+        ]
+        assert len(found) == sum(path.startswith("sklearn_disent/") for path in patterns), found
+        for file in found:
+            assert any(p.fullmatch(file) for p in patterns.values()), f"{file} names {name}"
+        assert naming(name, "docs/api/", "docs/conf.py", "docs/_ext/") == [], name
+        assert naming(name, "tests/models/"), f"{name} has no test of its own"
+
+
+@needs_contributing
+@pytest.mark.parametrize("name", ["DIPVAE", "HFSVAE", "InfoVAE"])
+def test_model_took_two_files_and_its_test(name):
+    patterns = files_to_touch("A new model").values()
+    found = naming(name, "sklearn_disent/", "docs/api/")
+    assert len(found) == 2
+    assert all(any(p.fullmatch(file) for p in patterns) for file in found), found
+
+
 def test_constraints_pin_every_dependency():
     pins = re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(), flags=re.MULTILINE)
     pins = {name.lower() for name in pins}
-    tomllib = importlib.import_module("tomllib")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = [*project["dependencies"], *project["optional-dependencies"]["test"]]
     names = {re.match(r"[\w.-]+", line).group().lower() for line in needed}
     assert names - {"sklearn-disent"} <= pins
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="no scripts of the repository")
+def test_every_dependency_has_an_oldest_version_that_is_not_above_the_tested_one():
+    command = [sys.executable, ROOT / ".ci" / "floors.py"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    oldest = dict(line.split("==") for line in run.stdout.split())
+    tested = dict(
+        re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    )
+
+    def numbers(version):
+        return [int(part) for part in re.findall(r"\d+", version.split(".post")[0])]
+
+    assert {"numpy", "scikit-learn", "matplotlib", "gudhi", "polars"} <= set(oldest)
+    for name, version in oldest.items():
+        assert numbers(version) <= numbers(tested[name]), name
+    assert oldest["torch"] == tested["torch"]

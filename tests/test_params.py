@@ -1,5 +1,6 @@
 """Annotations are the constraints of parameters."""
 
+import functools
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -80,6 +81,13 @@ def test_validated_refuses(name, value, match):
     assert f"'{name}' parameter of paint" in str(caught.value)
 
 
+def test_validated_names_the_options_there_are():
+    with pytest.raises(TypeError, match=r"paint has no option 'colour'\. Its options are canvas, "):
+        paint(np.zeros(3), colour="red")
+    with pytest.raises(TypeError, match=r"paint\(\) missing 1 required positional argument"):
+        paint(color="red")
+
+
 def test_validated_lets_good_values_pass():
     assert paint(np.zeros(3), [1], color=None, side=64, n_coats=None, width=2) == "painted"
 
@@ -108,6 +116,16 @@ def test_check_options_names_what_there_is():
     with pytest.raises(InvalidParameterError, match="green"):
         check_options(paint, {"color": "green"})
     check_options(paint, {"color": "blue"})
+
+
+def test_check_options_asks_plain_functions_for_names_only():
+    def plain(canvas: "no such type", color: Color = "red") -> None: ...  # noqa: F722
+
+    check_options(plain, {"color": "green"}, without=["canvas"])
+    with pytest.raises(TypeError, match=r"plain has no option 'size'\. Its options are color"):
+        check_options(plain, {"size": 3}, without=["canvas"])
+    with pytest.raises(TypeError, match="partial has no option 'size'"):
+        check_options(functools.partial(plain, color="blue"), {"size": 3})
 
 
 def test_unknown_annotation_is_an_error():

@@ -4,6 +4,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,11 +12,16 @@ SCRIPT = Path(__file__).parents[1] / "examples" / "studies" / "_study.py"
 CELLS = [{"beta": beta, "seed": seed} for beta in (1.0, 4.0) for seed in (0, 1)]
 
 
-@pytest.fixture
-def make_study(monkeypatch, tmp_path):
+def load_module():
     spec = importlib.util.spec_from_file_location("_study", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def make_study(monkeypatch, tmp_path):
+    module = load_module()
 
     def make(*options, settings=None):
         monkeypatch.setattr(sys, "argv", ["study.py", "--out", str(tmp_path), *options])
@@ -54,6 +60,14 @@ def test_study_keeps_full_runs_apart(make_study):
     small, full = make_study(), make_study("--full")
     assert (small["n"], full["n"]) == (3, 1000)
     assert small.folder != full.folder
+
+
+def test_shrink_takes_means_of_blocks():
+    images = np.arange(2 * 4 * 6 * 3, dtype=float).reshape(2, 4, 6, 3)
+    small = load_module().shrink(images, 2)
+    assert small.shape == (2, 2, 3, 3)
+    assert np.array_equal(small[1, 0, 2], images[1, :2, 4:].mean((0, 1)))
+    assert load_module().shrink(images[..., 0], 2).shape == (2, 2, 3)
 
 
 def test_study_writes_its_summary(make_study, capsys):

@@ -1,7 +1,8 @@
-"""What the studies share: options, tables that grow row by row, figures and a text.
+"""What the studies share: options, tables that grow row by row, figures and a summary.
 
 A study writes into ``results/<name>`` (``results/<name>_full`` with ``--full``): tidy tables,
-figures, ``summary.txt`` and the cached fits. Run again, it skips every row that is there.
+figures, ``summary.txt`` and the cached fits. When it is run again, it skips every row that is
+there. Scripts find this module in their own folder, from wherever they are run.
 """
 
 import argparse
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from joblib import parallel_config
 from sklearn.pipeline import Pipeline
@@ -29,8 +31,8 @@ class Study:
     doc : str
         The script's docstring; its first line is the help text.
     small, full : dict
-        Settings of a run of minutes, and of the paper's size. Results of other settings in the
-        same folder are refused: rows of two experiments would mix.
+        Settings of a run of minutes, and of the paper's size. A folder with results of other
+        settings is refused: rows of two experiments would mix.
     """
 
     def __init__(self, name: str, doc: str, small: dict[str, Any], full: dict[str, Any]) -> None:
@@ -98,6 +100,13 @@ class Study:
         """Save the summary and print it."""
         _write(self.folder / "summary.txt", "\n".join(lines) + "\n")
         print("\n".join(lines))
+
+
+def shrink(images: np.ndarray, step: int) -> np.ndarray:
+    """Images (n, height, width, ...) in which one pixel is the mean of ``step`` x ``step``."""
+    n, height, width, *channels = images.shape
+    blocks = images.reshape(n, height // step, step, width // step, step, *channels)
+    return blocks.mean((2, 4))
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,9 +2,9 @@
 Study: which metrics survive dependent factors?
 ===============================================
 
-Almudévar and Ortega (2025) ask of a metric of disentanglement that it stays meaningful where
-factors depend on each other, and propose minimality and sufficiency. This script repeats their
-experiments and checks their claims one by one.
+Almudévar and Ortega (2025) require that a metric of disentanglement stays meaningful where factors
+depend on each other, and propose minimality and sufficiency. This script repeats their experiments
+and checks their claims one by one.
 
 - Figure 2, toy: factors whose dependence is set by delta (1: independent, 1/4: all equal), codes
   whose disentanglement is set by alpha (1: a code per factor).
@@ -70,8 +70,8 @@ DCI = ("dci_disentanglement", "dci_completeness")
 
 # What counts, fixed before the first run. The checks in other_line were added after it.
 ONE = 0.99  # "reaches 1"
-STEP = 0.005  # a smaller change along delta is none
-FALL = 0.05  # a smaller fall along beta is none
+STEP = 0.005  # smaller changes along delta do not count
+FALL = 0.05  # smaller falls along beta do not count
 SPAN = 0.1  # "hardly depends on delta"
 CORRELATED = 0.5  # rank correlation that counts as one
 
@@ -265,7 +265,7 @@ def correlate(scores, dataset, setting):
     """Spearman's rank correlation, over the models, of every metric with both targets."""
     part = scores[(scores.dataset == dataset) & (scores.setting == setting)]
     table = part.pivot(index=["loss", "architecture", "seed"], columns="metric", values="value")
-    # A metric that is the same for all models ranks none: no correlation.
+    # A metric that is the same for all models gives no ranking: no correlation.
     ranks = table.corr("spearman").fillna(0.0)
     return [
         {"target": target, "metric": name, "rank_correlation": ranks.loc[name, target]}
@@ -431,7 +431,7 @@ def model_lines(study, scores, correlations):
 
 
 # %%
-# Figures, with the paper's axes and colours.
+# Figures, with the paper's axes and colors.
 
 
 def plot_dependence(dependence):

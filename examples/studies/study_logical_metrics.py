@@ -6,24 +6,24 @@ Zhang and Sugiyama (2024) derive metrics of *modularity* and of *informativeness
 definitions (the toy tables are in ``plot_logical_metrics.py``), and then put them to use: four
 learning methods on image data sets are scored by ten of these metrics and six earlier ones
 (table 5), metrics are compared by Kendall's tau (table 6) and by their computation time (table 7),
-and modularity is taken apart by factor (tables 8 to 11). This script does all of it, checks what
-the paper reads off its tables, and says what held.
+and modularity is broken down by factor (tables 8 to 11). This script does all of it, checks what
+the paper concludes from its tables, and tells what holds.
 
-``python study_logical_metrics.py`` takes four minutes on two free cores: 5,000 drawn images each of
-dSprites and of a look-alike of 3D Shapes, in 16 x 16 pixels, small networks, five seeds.
+``python study_logical_metrics.py`` takes four minutes on two free cores: 5,000 rendered images each
+of dSprites and of a look-alike of 3D Shapes, of 16 x 16 pixels, small networks, five seeds.
 
 ``--full`` has the paper's four data sets, downloaded at the first use (30 GB on disk), 300,000
-steps of batches of 64, and needs a GPU and some 32 GB of memory. A stopped run goes on where it
+steps of batches of 64, and needs a GPU and about 32 GB of memory. A stopped run goes on where it
 was; a finished one is only read again.
 
-What the paper says is done as it says: the methods, the metrics, "linear projection to find the
-most informative representations for each factor". What it does not say was chosen here:
+The study follows the paper in what it states: the methods, the metrics, "linear projection to find
+the most informative representations for each factor". What it does not state was chosen here:
 
 - Weights: beta 4 (beta-VAE), gamma 10 (FactorVAE), beta 6 (beta-TCVAE), in both sizes, and ten
   latents. Sizes of networks and lengths of training of the small run were chosen by the time they
   take, in trials on the same images; no weight was tuned. After a first run with 3,750 steps these
-  were cut to 2,500 to save time, and "not decided" was made an answer besides yes and no. Two
-  answers had been other ones: no difference between methods was certain (9 of 20 tests with
+  were cut to 2,500 to save time, and "not decided" was added to the answers yes and no. Two answers
+  were different in the first run: no difference between methods was certain (9 of 20 tests with
   p < 0.05, none at 5 % false discoveries), nor was DCI's agreement with modularity (mean tau 0.13,
   standard error 0.15).
 - Modularity and contraction are those of the linear projection: every factor, scaled to [0, 1],
@@ -44,7 +44,7 @@ from functools import lru_cache, partial
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _study import Study
+from _study import Study, shrink
 from scipy.stats import false_discovery_control, kruskal
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LinearRegression
@@ -185,9 +185,7 @@ def load(study, name):
     images, step = bunch.images, study["shrink"]
     if step > 1:
         images = images.astype(np.float32) / (255 if images.dtype == np.uint8 else 1)
-        n, height, width = images.shape[:3]
-        cut = (n, height // step, step, width // step, step, *images.shape[3:])
-        images = images.reshape(cut).mean((2, 4))
+        images = shrink(images, step)
     names = [f"{name} ({size})" for name, size in zip(bunch.factor_names, bunch.factor_sizes)]
     return images, bunch.target, names
 
@@ -261,7 +259,7 @@ def kendall(scores):
     return [
         table.pivot(index="method", columns="metric", values="score")
         .corr(method="kendall")
-        .fillna(0.0)  # a metric that is the same for all methods ranks none
+        .fillna(0.0)  # a metric that is the same for all methods gives no ranking
         .loc[METRICS, METRICS]
         for _, table in whole.groupby(["set", "seed"])
     ]
@@ -315,7 +313,7 @@ def check_methods(pvalues):
     names = [f"{metric} ({name})" for name, metric in found]
     return verdict(
         "Methods do not differ significantly in modularity and informativeness.",
-        # Many low ones, of which none is low enough by itself, are no sign of equality.
+        # Many low ones, none of which is low enough by itself, are not a sign of equality.
         False if names else None if n_low > 2 * chance else True,
         f"{n_low} of {len(kept)} tests have p < 0.05, where {chance:.0f} would by chance; "
         f"{len(names)} do at 5 % false discoveries{': ' * bool(names) + ', '.join(names)}.",

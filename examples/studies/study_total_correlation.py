@@ -2,7 +2,7 @@
 Total correlation and disentanglement
 =====================================
 
-Chen et al. (2018) split the KL divergence of a VAE into three parts, press on one of them, the
+Chen et al. (2018) split the KL divergence of a VAE into three parts, penalize one of them, the
 total correlation of the codes, and measure the outcome by a score of their own, MIG. This study
 repeats their experiments with scikit-learn's searches:
 
@@ -14,25 +14,25 @@ repeats their experiments with scikit-learn's searches:
 - two ablations of BetaTCVAE: no penalty on the index-code mutual information, a flow as prior;
 - traversals of the best model.
 
-To these comes UDR of Duan et al. (2020): a ranking of the same models that needs no labels.
+In addition there is the UDR of Duan et al. (2020): a ranking of the same models without labels.
 
-MIG is the paper's, of the posteriors. InfoGAN has none here, so where it takes part, MIG is that
-of binned codes. As in the paper, models are scored on the images they are trained on, and the
-shape, where it varies, is no factor. Models of Figure 5 are scored on the whole grid of their two
-factors, each combination once, whatever the joint distribution was in training.
+MIG is the paper's, of the posteriors. InfoGAN has no posterior here, so where it takes part, MIG is
+that of binned codes. As in the paper, models are scored on the images they are trained on, and the
+shape, where it varies, is not a factor. Models of Figure 5 are scored on the whole grid of their
+two factors, each combination once, whatever the joint distribution was in training.
 
 Run it as ``python study_total_correlation.py``: an ellipse of 16 x 16 pixels, small networks,
 short training and few seeds, five minutes on two free cores. These settings were chosen in trials
 on the same images, so that models of both kinds learn something in seconds; betas are smaller than
-the paper's since the images have a sixteenth of the pixels. What the paper claims is checked from
-the tables, whatever comes out.
+the paper's since the images have a sixteenth of the pixels. The claims of the paper are checked
+against the tables, whatever comes out.
 
-``--full`` has dSprites as a whole (drawn, not downloaded), the paper's networks and 40 seeds, and
-what the paper leaves open, from its authors' public code: batches of 2048, 50 epochs, 10 latents.
-That is 1,200 fits of, by a rough estimate, a day of one processor each and 480 shorter ones, hence
-work for a cluster (see the guide on sweeps) or, with a ``device`` among the parameters of the
-networks, for GPUs; 16 GB of memory per job and 250 GB of disk. The 3D faces of the paper are not
-free; x and y of a sprite take the place of azimuth and elevation.
+``--full`` has all of dSprites (rendered, not downloaded), the paper's networks and 40 seeds. What
+the paper leaves open is taken from the public code of its authors: batches of 2048, 50 epochs, 10
+latents. That makes 1,200 fits which take, by a rough estimate, one day of one processor each, and
+480 shorter ones: work for a cluster (see the guide on sweeps) or, with a ``device`` among the
+parameters of the networks, for GPUs, with 16 GB of memory per job and 250 GB of disk. The 3D faces
+of the paper are not free; x and y of a sprite take the place of azimuth and elevation.
 """
 
 import textwrap
@@ -43,7 +43,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
-from _study import Study
+from _study import Study, shrink
 from scipy.stats import spearmanr
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
@@ -122,7 +122,7 @@ def load_data(study, for_joints=False):
     sprites = make_dsprites(factors=factors, image_size=max(32, n_pixels), random_state=0)
     images, step = sprites.images, max(32, n_pixels) // n_pixels
     if step > 1:
-        images = images.reshape(-1, n_pixels, step, n_pixels, step).mean((2, 4))
+        images = shrink(images, step)
     varied = np.ptp(sprites.target, axis=0) > 0
     kept = [i for i, name in enumerate(sprites.factor_names) if varied[i] and name != "shape"]
     # In the order in memory that rows of a split have: it is part of the key of a cached fit.

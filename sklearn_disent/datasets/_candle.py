@@ -1,11 +1,13 @@
 """CANDLE: its factors, and the loader of its files."""
 
 import json
+import reprlib
+import struct
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,10 @@ VALUES = {
     ),
     "light": np.array(["left", "middle", "right"]),
 }
+
+MAX_PIXELS = 1 << 24  # an image that claims more is not one of CANDLE, whatever its size on disk
+MAX_LABEL_BYTES = 1 << 20
+_PNG = b"\x89PNG\r\n\x1a\n"
 
 # The order in which ids count; not the order of the target.
 _ID_GRID = FactorGrid(
@@ -175,12 +181,12 @@ def _class_of(name: str, value: Any, file: Path) -> int:
     else:
         try:
             matches = np.isclose(allowed, float(value))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             matches = np.zeros(len(allowed), dtype=bool)
     if not matches.any():
         raise ValueError(
-            f"{file} has {name} {value!r}, which is not one of {', '.join(map(str, allowed))}. "
-            "Copy it again, or remove it and its .png file."
+            f"{file} has {name} {reprlib.repr(value)}, which is not one of "
+            f"{', '.join(map(str, allowed))}. Copy it again, or remove it and its .png file."
         )
     return int(np.argmax(matches))
 
@@ -188,7 +194,11 @@ def _class_of(name: str, value: Any, file: Path) -> int:
 def _read_labels(file: Path) -> tuple[list[int], NDArray[np.float64]]:
     """Classes of the factors, and bounds (x1, y1, x2, y2) from the bottom left."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as stream:
+            text = stream.read(MAX_LABEL_BYTES + 1)
+        if len(text) > MAX_LABEL_BYTES:
+            raise ValueError(f"more than {MAX_LABEL_BYTES} bytes")
+        content = json.loads(text.decode())
         thing = next(iter(content["objects"].values()))
         raw = {
             "object": thing["object_type"],
@@ -199,12 +209,52 @@ def _read_labels(file: Path) -> tuple[list[int], NDArray[np.float64]]:
             "light": content["lights"],
         }
         bounds = np.asarray(thing["bounds"], dtype=np.float64).reshape(4)
-    except (ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        StopIteration,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise ValueError(
             f"{file} is not a label file of CANDLE ({type(error).__name__}: {error}). Copy it "
             "again."
         ) from error
-    return [_class_of(name, raw[name], file) for name in VALUES], bounds
+    return [_class_of(name, raw[name], file) for name in VALUES], _check_bounds(bounds, file)
+
+
+def _check_bounds(bounds: NDArray[np.float64], file: Path) -> NDArray[np.float64]:
+    x1, y1, x2, y2 = bounds.tolist()
+    if not np.isfinite(bounds).all():
+        raise ValueError(
+            f"{file} has bounds that are not finite, got {[[x1, y1], [x2, y2]]}. Copy it again, or "
+            "remove it and its .png file."
+        )
+    if x1 > x2 or y1 > y2:
+        raise ValueError(
+            f"{file} has inverted bounds: the first corner must be the bottom left one, got "
+            f"{[[x1, y1], [x2, y2]]}. Copy it again, or remove it and its .png file."
+        )
+    return bounds
+
+
+def _png_size(stream: IO[bytes], file: Path) -> tuple[int, int]:
+    """(width, height) that a PNG file claims, within reason."""
+    head = stream.read(24)
+    if len(head) < 24 or not head.startswith(_PNG) or head[12:16] != b"IHDR":
+        raise ValueError(
+            f"{file} is not a PNG file. Copy it again, or remove it and its .json file."
+        )
+    width, height = struct.unpack(">II", head[16:])
+    if width * height > MAX_PIXELS:
+        raise ValueError(
+            f"{file} claims {width} x {height} pixels; images of CANDLE have 320 x 240, and more "
+            f"than {MAX_PIXELS:,} in all are not unpacked. Copy it again, or remove it and its "
+            ".json file."
+        )
+    return width, height
 
 
 def _read_image(
@@ -212,11 +262,19 @@ def _read_image(
 ) -> tuple[NDArray[np.uint8], tuple[int, int]]:
     """Pixels, resized if asked for, and (height, width) as in the file."""
     image_module = import_extra("PIL.Image", "pillow", "to read images")
-    try:
-        with image_module.open(file) as opened:
-            image = opened.convert("RGB")
-    except (OSError, SyntaxError, ValueError) as error:
-        raise ValueError(f"{file} cannot be read as an image ({error}). Copy it again.") from error
+    with file.open("rb") as stream:
+        size = _png_size(stream, file)
+        stream.seek(0)
+        try:
+            # Of the formats that pillow reads, some hand the file over to other programs.
+            with image_module.open(stream, formats=["PNG"]) as opened:
+                if opened.size != size:
+                    raise ValueError("it claims two sizes")
+                image = opened.convert("RGB")
+        except (OSError, SyntaxError, ValueError, image_module.DecompressionBombError) as error:
+            raise ValueError(
+                f"{file} cannot be read as an image ({error}). Copy it again."
+            ) from error
     height, width = image.height, image.width
     if image_shape is not None and image_shape != (height, width):
         image = image.resize(image_shape[::-1], image_module.Resampling.LANCZOS)
@@ -225,25 +283,30 @@ def _read_image(
 
 def _box(
     bounds: NDArray[np.float64], full: tuple[int, int], shape: tuple[int, int]
-) -> NDArray[np.int64]:
-    """(top, left, bottom, right) in an image of `shape`, from bounds in a file of size `full`."""
+) -> NDArray[np.float64]:
+    """(top, left, bottom, right) in an image of `shape`, from bounds in a file of size `full`.
+
+    All nan if nothing of the object is within the image.
+    """
     x1, y1, x2, y2 = bounds
     height, width = full
     # Bounds count rows from below, and may leave the image.
     edges = np.clip([height - y2, x1, height - y1, x2], 0, [height, width, height, width])
+    if (edges[2:] <= edges[:2]).any():
+        return np.full(4, np.nan)
     edges *= np.array([*shape, *shape]) / np.array([*full, *full])
-    return np.concatenate([np.floor(edges[:2]), np.ceil(edges[2:])]).astype(np.int64)
+    return np.concatenate([np.floor(edges[:2]), np.ceil(edges[2:])])
 
 
 def _read_images(
     files: Sequence[Path],
     bounds: Sequence[NDArray[np.float64]],
     image_shape: tuple[int, int] | None,
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Images of one shape, and their boxes (n, 1, 4)."""
+) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Images of one shape, and their boxes (n, 1, 4); of integers, if none is missing."""
     first, _ = _read_image(files[0], image_shape)
     images = np.empty((len(files), *first.shape), dtype=np.uint8)
-    boxes = np.empty((len(files), 1, 4), dtype=np.int64)
+    boxes = np.empty((len(files), 1, 4))
     for place, file in enumerate(files):
         image, full = _read_image(file, image_shape)
         if image.shape != first.shape:
@@ -253,7 +316,7 @@ def _read_images(
             )
         images[place] = image
         boxes[place, 0] = _box(bounds[place], full, image.shape[:2])
-    return images, boxes
+    return images, boxes if np.isnan(boxes).any() else boxes.astype(np.int64)
 
 
 @validated
@@ -310,9 +373,10 @@ def load_candle(
             The images, flattened; a view, not a copy.
         target : ndarray of shape (n_samples, 6), int64
             Classes of object, color, size, rotation, scene and light.
-        boxes : ndarray of shape (n_samples, 1, 4), int64
+        boxes : ndarray of shape (n_samples, 1, 4), int64 or float64
             (top, left, bottom, right) of the object, cut at the edges of the image, so that it is
-            the part ``image[top:bottom, left:right]``.
+            the part ``image[top:bottom, left:right]``. A box that lies outside the image is
+            missing: it is NaN, as the models expect it, and the array is then of float64.
 
         ids : ndarray of shape (n_samples,), int64
             Numbers of the images.

@@ -1,8 +1,10 @@
 """Data sets on a full grid, from their real files: dSprites, 3D Shapes, MPI3D."""
 
+import hashlib
+import re
+from dataclasses import replace
 from os import PathLike
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,70 +18,33 @@ from .._params import (
     RandomStateLike,
     validated,
 )
-from . import _dsprites, _shapes3d
-from ._base import FactorGrid, Selection, data_folder, make_bunch
+from ._base import Selection, check_factor_selection, data_folder
 from ._download import RemoteFile, fetch_file
-from ._files import open_h5, open_npz_array, read_npz_array, take_rows, unpack_h5
-
-
-def finish(
-    images: NDArray[Any],
-    chosen: NDArray[np.int64],
-    grid: FactorGrid,
-    descr: str,
-    return_X_y: bool,
-) -> Bunch | tuple[NDArray[Any], NDArray[np.int64]]:
-    """What a fetcher of images on a grid returns."""
-    target = grid.to_classes(chosen)
-    if return_X_y:
-        return images, target
-    return make_bunch(images, target, grid.values, descr, indices=chosen)
-
-
-def is_whole(chosen: NDArray[np.int64], n_total: int) -> bool:
-    """Whether all rows are wanted, in their order, so that nothing has to be read."""
-    return len(chosen) == n_total and bool((np.diff(chosen) == 1).all())
-
-
-def check_grid(path: Path, name: str, classes: NDArray[Any], grid: FactorGrid) -> None:
-    """Verify that the labels in a file are the full grid in row-major order."""
-    expected = grid.to_classes(np.arange(len(grid)))
-    if classes.shape != expected.shape or (classes != expected).any():
-        raise ValueError(
-            f"{path} is not the file that this loader expects: {name!r} must be the full grid of "
-            f"{', '.join(grid.names)} in row-major order. Delete it and fetch it again."
-        )
-
-
-def check_images(path: Path, images: Any, shape: tuple[int, ...]) -> None:
-    """Verify shape and type of the images in a file before anything is read."""
-    if images.shape != shape or images.dtype != np.uint8:
-        # What was unpacked beside the download may be at fault.
-        path = getattr(images, "filename", None) or path
-        raise ValueError(
-            f"{path} is not the file that this loader expects: images must be uint8 of shape "
-            f"{shape}, got {images.dtype} of shape {images.shape}. Delete it and fetch it again."
-        )
-
-
-DSPRITES_FILE = RemoteFile(
-    "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz",
-    "https://github.com/google-deepmind/dsprites-dataset/raw/master/"
-    "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz",
-    "md5:7da33b31b13a06f4b04a70402ce90c2e",
+from ._readers import (
+    DSPRITES_DESCR,
+    DSPRITES_GRID,
+    MPI3D_DESCR,
+    MPI3D_GRIDS,
+    SHAPES3D_DESCR,
+    SHAPES3D_GRID,
+    finish,
+    open_mpi3d,
+    read_dsprites,
+    read_shapes3d,
+    take,
 )
-DSPRITES_GRID = _dsprites.GRID
-DSPRITES_DESCR = """\
-dSprites
---------
 
-One white shape on black, 64 x 64 pixels, uint8 in {0, 1}, on the full grid of shape 3 (square,
-ellipse, heart), scale 6, orientation 40, posX 32 and posY 32: 737,280 images. The sixth factor of
-the file, color, has one value and is left out. Orientations 0 and 39 draw the same picture.
-
-Source: L. Matthey, I. Higgins, D. Hassabis and A. Lerchner (2017). dSprites: Disentanglement
-testing Sprites dataset. Licence: Apache-2.0.
-"""
+_DSPRITES_NAME = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
+DSPRITES_FILE = RemoteFile(
+    _DSPRITES_NAME,
+    (
+        f"https://github.com/google-deepmind/dsprites-dataset/raw/master/{_DSPRITES_NAME}",
+        "https://raw.githubusercontent.com/google-deepmind/dsprites-dataset/master/"
+        f"{_DSPRITES_NAME}",
+    ),
+    "md5:7da33b31b13a06f4b04a70402ce90c2e",
+    max_size=40_000_000,
+)
 
 
 @validated
@@ -167,6 +132,7 @@ def fetch_dsprites(
 
     See Also
     --------
+    load_dsprites : From a file that you have.
     make_dsprites : The same images, drawn.
 
     Notes
@@ -195,31 +161,19 @@ def fetch_dsprites(
         delay=delay,
         progress=progress,
     )
-    classes = read_npz_array(path, "latents_classes")
-    check_grid(path, "latents_classes", classes[:, 1:], DSPRITES_GRID)
-    images = open_npz_array(path, "imgs")
-    check_images(path, images, (len(DSPRITES_GRID), 64, 64))
-    if not is_whole(chosen, len(DSPRITES_GRID)):
-        images = take_rows(images, chosen)
+    images = read_dsprites(path, DSPRITES_GRID, chosen)
     return finish(images, chosen, DSPRITES_GRID, DSPRITES_DESCR, return_X_y)
 
 
 SHAPES3D_FILE = RemoteFile(
     "3dshapes.h5",
-    "https://storage.googleapis.com/3d-shapes/3dshapes.h5",
+    (
+        "https://storage.googleapis.com/3d-shapes/3dshapes.h5",
+        "https://storage.googleapis.com/storage/v1/b/3d-shapes/o/3dshapes.h5?alt=media",
+    ),
     "sha256:0a0f6ed98baff276a50f3a081a7434d788da63cb135a98189b2a5b5769be1785",
+    size=267_573_662,
 )
-SHAPES3D_GRID = _shapes3d.GRID
-SHAPES3D_DESCR = """\
-3D Shapes
----------
-
-One solid in a room, RGB, 64 x 64 pixels, uint8, on the full grid of floor_hue 10, wall_hue 10,
-object_hue 10, scale 8, shape 4 (cube, cylinder, sphere, capsule) and orientation 15: 480,000
-images.
-
-Source: C. Burgess and H. Kim (2018). 3D Shapes Dataset. Licence: Apache-2.0.
-"""
 
 
 @validated
@@ -303,6 +257,7 @@ def fetch_shapes3d(
 
     See Also
     --------
+    load_shapes3d : From a file that you have.
     make_shapes3d : A look-alike without a download.
 
     Notes
@@ -329,75 +284,85 @@ def fetch_shapes3d(
         delay=delay,
         progress=progress,
     )
-    with open_h5(path, ("images", "labels")) as file:
-        check_images(path, file["images"], (len(grid), 64, 64, 3))
-        # Labels are values, not classes: the class is the rank of the value.
-        labels = file["labels"][:].round(6)
-        columns = [np.unique(column, return_inverse=True)[1] for column in labels.T]
-        check_grid(path, "labels", np.stack(columns, axis=1), grid)
-        if is_whole(chosen, len(grid)):
-            images = unpack_h5(file["images"], path.with_name("3dshapes.images.npy"))
-        else:
-            images = take_rows(file["images"], chosen)
+    images = read_shapes3d(path, grid, chosen)
     return finish(images, chosen, grid, SHAPES3D_DESCR, return_X_y)
 
 
-_MPI3D_URL = "https://storage.googleapis.com/disentanglement_dataset/Final_Dataset/"
+# Where the authors' page leads to, and where it led in 2024. The checksums are those of the files
+# in a bucket that was closed in 2023; whether the files are the same could not be verified.
+_MPI3D_HOME = "https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main/"
+_MPI3D_BUCKET = "https://storage.googleapis.com/mpi3d_disentanglement_dataset/data/"
 MPI3D_FILES = {
-    version: RemoteFile(f"mpi3d_{version}.npz", f"{_MPI3D_URL}mpi3d_{version}.npz", checksum)
-    for version, checksum in {
-        "toy": "md5:55889cb7c7dfc655d6e0277beee88868",
-        "realistic": "md5:59a6225b88b635365f70c91b3e52f70f",
-        "real": "md5:0f33f609918fb5c97996692f91129802",
-    }.items()
-}
-_MPI3D_REST = {
-    "object_size": np.array(["small", "large"]),
-    "camera_height": np.array(["top", "center", "bottom"]),
-    "background_color": np.array(["purple", "sea green", "salmon"]),
-    "horizontal_axis": np.arange(40),
-    "vertical_axis": np.arange(40),
-}
-# The usual set of 1,036,800 images, and one of 460,800 with everyday objects.
-MPI3D_GRIDS = [
-    FactorGrid(
-        {
-            "object_color": np.array(["white", "green", "red", "blue", "brown", "olive"]),
-            "object_shape": np.array(
-                ["cone", "cube", "cylinder", "hexagonal", "pyramid", "sphere"]
-            ),
-            **_MPI3D_REST,
-        }
+    "toy": RemoteFile(
+        "mpi3d_toy.npz",
+        (f"{_MPI3D_HOME}mpi3d_toy.npz", f"{_MPI3D_BUCKET}mpi3d_toy.npz"),
+        "md5:55889cb7c7dfc655d6e0277beee88868",
+        max_size=14_000_000_000,
+        sure=False,
     ),
-    FactorGrid(
-        {
-            "object_color": np.array(["yellow", "green", "olive", "red"]),
-            "object_shape": np.array(["coffee cup", "tennis ball", "croissant", "beer cup"]),
-            **_MPI3D_REST,
-        }
+    "realistic": RemoteFile(
+        "mpi3d_realistic.npz",
+        (f"{_MPI3D_HOME}mpi3d_realistic.npz", f"{_MPI3D_BUCKET}mpi3d_realistic.npz"),
+        "md5:59a6225b88b635365f70c91b3e52f70f",
+        max_size=14_000_000_000,
+        sure=False,
     ),
-]
-MPI3D_DESCR = """\
-MPI3D ({version})
------------------
+    "real": RemoteFile(
+        "mpi3d_real.npz",
+        (f"{_MPI3D_HOME}mpi3d_real.npz", f"{_MPI3D_BUCKET}real.npz"),
+        "md5:0f33f609918fb5c97996692f91129802",
+        max_size=14_000_000_000,
+        sure=False,
+    ),
+    "real_complex": RemoteFile(
+        "mpi3d_real_complex.npz",
+        (
+            "https://drive.usercontent.google.com/download?export=download&confirm=t"
+            "&id=1Tp8eTdHxgUMtsZv5uAoYAbJR1BOa_OQm",
+            "https://huggingface.co/datasets/randall-lab/mpi3d-complex/resolve/main/"
+            "real3d_complicated_shapes_ordered.npz",
+        ),
+        None,
+        max_size=6_500_000_000,
+        sure=False,
+    ),
+}
 
-An object at the tip of a robot arm, RGB, 64 x 64 pixels, uint8, on the full grid of object_color,
-object_shape, object_size 2, camera_height 3, background_color 3, horizontal_axis 40 and
-vertical_axis 40: {n_images:,} images. Versions: toy (simple rendering), realistic (rendering), real
-(photographs).
 
-Source: M. W. Gondal et al. (2019). On the Transfer of Inductive Bias from Simulation to the Real
-World: a New Disentanglement Dataset. NeurIPS. Licence: CC BY 4.0.
-"""
+def _with_checksum(remote: RemoteFile, checksum: str | None) -> RemoteFile:
+    """The file with the checksum that the caller asks for."""
+    if checksum is None:
+        return replace(remote, checksum=None)
+    if checksum == "published":
+        if remote.checksum is None:
+            raise ValueError(
+                f"No checksum of {remote.name} was ever published, so that nothing can be "
+                "verified. Pass checksum=None to accept what arrives, or the checksum of a copy "
+                "that you trust, such as checksum='sha256:...'."
+            )
+        return remote
+    algorithm, _, digest = checksum.partition(":")
+    known = algorithm in ("md5", "sha1", "sha256", "sha512")
+    if (
+        not known
+        or not re.fullmatch(r"[0-9a-f]+", digest)
+        or (len(digest) != 2 * hashlib.new(algorithm).digest_size)
+    ):
+        raise ValueError(
+            "checksum must be 'published', None, or an algorithm (md5, sha1, sha256 or sha512) and "
+            f"a hexadecimal digest in small letters, such as 'sha256:...', got {checksum!r}."
+        )
+    return replace(remote, checksum=checksum, sure=True)
 
 
 @validated
 def fetch_mpi3d(
     n_samples: PositiveInt | None = None,
     *,
-    version: Literal["toy", "realistic", "real"] = "toy",
+    version: Literal["toy", "realistic", "real", "real_complex"] = "toy",
     indices: Array | None = None,
     factors: Selection | None = None,
+    checksum: str | None = "published",
     data_home: str | PathLike[str] | None = None,
     download_if_missing: bool = True,
     shuffle: bool = False,
@@ -415,8 +380,9 @@ def fetch_mpi3d(
         Number of images, drawn without replacement from the whole set or from the part that
         `factors` selects. None takes them all.
 
-    version : {"toy", "realistic", "real"}, default="toy"
-        Simple rendering, realistic rendering, or photographs.
+    version : {"toy", "realistic", "real", "real_complex"}, default="toy"
+        Simple rendering, realistic rendering, photographs, or photographs of everyday objects
+        (460,800 images instead of 1,036,800).
 
     indices : array-like of int of shape (n_samples,) or None, default=None
         Row-major indices of the images, in this order, repeats allowed. Excludes `n_samples` and
@@ -424,6 +390,11 @@ def fetch_mpi3d(
 
     factors : dict of str to int or array-like of int, or None, default=None
         Classes to keep, by factor name. Factors that are not named keep all of their classes.
+
+    checksum : str or None, default="published"
+        What the file must be. "published" is the checksum of the file at its first address, which
+        no longer exists; of "real_complex" there is none. A string such as ``"sha256:..."`` is one
+        of your own. None accepts any file of the right shape: pass it for a source that you trust.
 
     data_home : str, path-like or None, default=None
         Folder below which files are kept, in ``sklearn_disent/``; None is scikit-learn's data
@@ -475,8 +446,16 @@ def fetch_mpi3d(
     (images, target) : tuple of ndarray
         If `return_X_y` is True.
 
+    See Also
+    --------
+    load_mpi3d : From a file that you have.
+
     Notes
     -----
+    The files moved twice. That those at their present addresses are the same as the first ones
+    could not be verified; a file whose checksum differs is kept, but not used unless `checksum`
+    says so.
+
     An uncompressed file is mapped where it is; the images of a compressed one are first unpacked
     beside it, once, to 12.7 GB. The file has no labels: the grid follows from the number of
     images. A file of 460,800 images is taken to be the set of everyday objects, whose colours and
@@ -492,19 +471,17 @@ def fetch_mpi3d(
     >>> from sklearn_disent.datasets import fetch_mpi3d
     >>> robot = fetch_mpi3d(1000, version="real")  # doctest: +SKIP
     """
+    # What is wrong with any grid is said before 12 GB are fetched.
+    check_factor_selection(factors, MPI3D_GRIDS[0].names, MPI3D_GRIDS[0].sizes)
     path = fetch_file(
-        MPI3D_FILES[version],
+        _with_checksum(MPI3D_FILES[version], checksum),
         data_folder(data_home) / "mpi3d",
         download_if_missing=download_if_missing,
         n_retries=n_retries,
         delay=delay,
         progress=progress,
     )
-    images = open_npz_array(path, "images")
-    grid = next((g for g in MPI3D_GRIDS if len(g) == len(images)), MPI3D_GRIDS[0])
-    check_images(path, images, (len(grid), 64, 64, 3))
+    images, grid = open_mpi3d(path, MPI3D_GRIDS)
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
-    if not is_whole(chosen, len(grid)):
-        images = take_rows(images, chosen)
     descr = MPI3D_DESCR.format(version=version, n_images=len(grid))
-    return finish(images, chosen, grid, descr, return_X_y)
+    return finish(take(images, chosen), chosen, grid, descr, return_X_y)

@@ -1,35 +1,35 @@
 """The loss and its terms over the epochs."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import validate_params
 
-from ._common import COLORS, axes_grid, innermost, score_label
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .._params import Names, PositiveInt, Scale, validated
+from ..metrics._estimators import path_to_model
+from ._common import COLORS, Axes, check_drawing, panel_grid, score_label
 
 # Whose rows of the history are drawn, and how.
-_SETS = {
+_SETS: dict[str, dict[str, Any]] = {
     "train": {"color": COLORS[0], "linestyle": "-"},
     "valid": {"color": COLORS[1], "linestyle": "--"},
 }
-_OTHER = {"color": COLORS[2], "linestyle": "-"}
+_OTHER: dict[str, Any] = {"color": COLORS[2], "linestyle": "-"}
 
-# Entries of the history that are no quantities.
+# Entries of the history that are not quantities.
 _NOT_DRAWN = ("_best", "_batch_count", "dur", "epoch", "batches", "event_lr")
 
 
+@dataclass(eq=False, repr=False)
 class HistoryDisplay:
     """The loss and each of its terms over the epochs, one axes per term.
 
     Parameters
     ----------
     terms : dict of str to dict of str to array-like of shape (n_epochs,)
-        By term, by set ("train", "valid"): its values, nan where there was none.
+        By term, then by set ("train", "valid"): its values, nan where there is none.
     unit : str or None, default=None
         What the terms are measured in.
 
@@ -54,20 +54,18 @@ class HistoryDisplay:
     ['loss', 'kl']
     """
 
-    def __init__(
-        self, terms: Mapping[str, Mapping[str, ArrayLike]], *, unit: str | None = None
-    ) -> None:
-        self.terms = terms
-        self.unit = unit
+    terms: Mapping[str, Mapping[str, ArrayLike]]
+    _: KW_ONLY
+    unit: str | None = None
 
     @classmethod
-    @validate_params({"terms": [str, "array-like", None]}, prefer_skip_nested_validation=True)
+    @validated
     def from_estimator(
         cls,
         estimator: Any,
         *,
-        terms: str | Sequence[str] | None = None,
-        ax: "Axes | ArrayLike | None" = None,
+        terms: str | Names | None = None,
+        ax: Axes | ArrayLike | None = None,
         **options: Any,
     ) -> Self:
         """Draw the history of a fitted net, a Pipeline that ends in one, or a search.
@@ -77,9 +75,9 @@ class HistoryDisplay:
         estimator : estimator
             Anything with ``history_``.
         terms : str, list of str or None, default=None
-            Which terms, without ``train_``; all if None.
+            Which terms to draw, named without ``train_``; all of them if None.
         ax : Axes, array of Axes or None, default=None
-            Where to draw; a new figure if None.
+            Where to draw; a new figure if None. One axes is divided.
         **options
             Passed to :meth:`plot`.
 
@@ -87,7 +85,8 @@ class HistoryDisplay:
         -------
         display : HistoryDisplay
         """
-        net = innermost(estimator)
+        check_drawing(cls.from_estimator, options)
+        _, net = path_to_model(estimator)
         history = getattr(net, "history_", None)
         if not history:
             raise TypeError(
@@ -100,29 +99,30 @@ class HistoryDisplay:
         wanted = list(known) if terms is None else list(terms)
         unknown = [name for name in wanted if name not in known]
         if unknown or not wanted:
-            raise ValueError(f"terms must be out of {list(known)}, got {terms!r}.")
+            raise ValueError(f"terms must be among {list(known)}, got {terms!r}.")
         # Losses of the VAEs are log-densities; those of other nets may be anything.
         unit = "nats" if hasattr(net, "posterior") else None
         display = cls({name: known[name] for name in wanted}, unit=unit)
         return display.plot(ax, **options)
 
+    @validated
     def plot(
         self,
-        ax: "Axes | ArrayLike | None" = None,
+        ax: Axes | ArrayLike | None = None,
         *,
-        n_columns: int | None = None,
-        yscale: str = "linear",
+        n_columns: PositiveInt | None = None,
+        yscale: Scale = "linear",
     ) -> Self:
-        """Draw.
+        """Draw one panel per term.
 
         Parameters
         ----------
         ax : Axes, array of Axes or None, default=None
-            One axes to be divided, or one per term; a new figure if None.
+            Where to draw; a new figure if None. One axes is divided.
         n_columns : int or None, default=None
-            Axes side by side; up to four, in rows of like length, if None.
-        yscale : str, default="linear"
-            Scale of the terms, such as "log".
+            Number of panels side by side; up to four, in rows of similar length, if None.
+        yscale : {"linear", "log", "symlog", "asinh", "logit"}, default="linear"
+            Scale of the curves.
 
         Returns
         -------
@@ -130,10 +130,11 @@ class HistoryDisplay:
         """
         n = len(self.terms)
         if n_columns is None:
-            n_columns = n if np.ndim(ax) else -(-n // -(-n // 4))
-        n_rows = -(-n // n_columns)
-        size = 2.6 * n_columns + 0.3, 2.2 * n_rows + 0.4
-        axes = axes_grid(ax, (n_rows, n_columns), size, type(self).__name__)
+            # Axes that are given are filled as if in one row; new ones are up to four in a row.
+            n_columns = -(-n // -(-n // 4)) if ax is None or hasattr(ax, "plot") else n
+        axes = panel_grid(
+            ax, n, n_columns, type(self).__name__, panel=(2.6, 2.2), margin=(0.3, 0.4)
+        )
         for panel, (term, sets) in zip(axes.flat, self.terms.items()):
             for name, values in sets.items():
                 self._draw(panel, name, np.asarray(values, dtype=float))
@@ -142,15 +143,13 @@ class HistoryDisplay:
             panel.set_xlabel("epoch", fontsize=9)
             panel.set_yscale(yscale)
             panel.tick_params(labelsize=8)
-        for panel in axes.flat[n:]:
-            panel.set_axis_off()
         if any("valid" in sets for sets in self.terms.values()):
             axes.flat[0].legend(frameon=False, fontsize=8)
         self.axes_ = axes.ravel()[:n]
         self.figure_ = self.axes_[0].figure
         return self
 
-    def _draw(self, panel: "Axes", name: str, values: np.ndarray) -> None:
+    def _draw(self, panel: Axes, name: str, values: np.ndarray) -> None:
         from matplotlib.ticker import MaxNLocator
 
         epochs = np.arange(1, len(values) + 1)
@@ -166,7 +165,7 @@ def _is_term(sets: Mapping[str, Any]) -> bool:
 
 
 def _terms_of(history: Any) -> dict[str, dict[str, np.ndarray]]:
-    """By term, by set; what belongs to no set, such as a count of latents, is its own."""
+    """Values by term, then by set; the set of what has none, a count of latents say, is ""."""
     keys = list(dict.fromkeys(key for row in history for key in row))
     terms: dict[str, dict[str, np.ndarray]] = {}
     for key in keys:

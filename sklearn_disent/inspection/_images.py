@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ._common import Axes, Colormap
 
-# Between images: apart from black and from white grounds.
+# Gray between images: it stands out from black and from white grounds.
 _GAP = 0.75
 
 # Intensities of a decoder may leave [0, 1] a little; beyond this they are on another scale.
@@ -18,9 +16,9 @@ _OVERSHOOT = 0.5
 
 
 def as_images(array: ArrayLike, image_shape: Sequence[int] | None = None) -> NDArray | None:
-    """Observations as (n, height, width) or (n, height, width, 3); None if they are mere rows.
+    """Observations as (n, height, width) or (n, height, width, 3); None if they are plain rows.
 
-    `image_shape` says that rows are images, and settles which axis holds the channels.
+    `image_shape` says that rows are images, and tells which axis holds the channels.
     """
     array = np.asarray(array)
     shape = None if image_shape is None else tuple(image_shape)
@@ -29,8 +27,8 @@ def as_images(array: ArrayLike, image_shape: Sequence[int] | None = None) -> NDA
             return None
         if prod(shape) != array.shape[1]:
             raise ValueError(
-                f"image_shape={shape} has {prod(shape)} values, the observations have "
-                f"{array.shape[1]} features."
+                f"image_shape={shape} has {prod(shape)} values, but the observations have "
+                f"{array.shape[1]} features. Give (height, width) or (channels, height, width)."
             )
         array = array.reshape(-1, *shape)
     if array.ndim == 3:
@@ -52,9 +50,9 @@ def _channel_axis(shape: tuple[int, ...], hint: tuple[int, ...] | None) -> int:
         axes = [0] if shape == hint else [2] if shape == (*hint[1:], hint[0]) else axes
     if len(axes) != 1:
         raise ValueError(
-            "Images to be shown have 1 or 3 channels, on the first or on the last axis of an "
-            f"observation, but not both; got observations of shape {shape}. Give image_shape="
-            "(channels, height, width), or select channels."
+            "Images must have 1 or 3 channels, on either the first or the last axis of an "
+            f"observation; got observations of shape {shape}. Give image_shape=(channels, height, "
+            "width), or select channels."
         )
     return axes[0]
 
@@ -65,7 +63,7 @@ def intensities(*arrays: NDArray) -> list[NDArray]:
     low = min(array.min() for array in scaled)
     high = max(array.max() for array in scaled)
     if low < -_OVERSHOOT or high > 1 + _OVERSHOOT:
-        # Standardised pixels, or those of 0..16: their own range is all that can be known.
+        # Standardized pixels, or pixels from 0 to 16: only their own range is known.
         return [(array - low) / ((high - low) or 1.0) for array in scaled]
     return [np.clip(array, 0.0, 1.0) for array in scaled]
 
@@ -77,11 +75,11 @@ def _from_bytes(array: NDArray) -> NDArray:
 
 
 def mosaic(images: NDArray) -> NDArray:
-    """One picture of (rows, columns, height, width[, 3]) images with grey lines between them."""
+    """One picture of (rows, columns, height, width[, 3]) images with gray lines between them."""
     n_rows, n_columns, height, width = images.shape[:4]
     gap = gap_of(images)
     size = n_rows * (height + gap) - gap, n_columns * (width + gap) - gap
-    # nan is drawn in the colour map's own colour for it; three channels have no such thing.
+    # The colormap has a color of its own for nan; three channels have no such thing.
     fill = np.nan if images.ndim == 4 else _GAP
     picture = np.full((*size, *images.shape[4:]), fill)
     for row in range(n_rows):
@@ -96,21 +94,19 @@ def gap_of(images: NDArray) -> int:
     return max(1, images.shape[2] // 32)
 
 
-def show_mosaic(ax: "Axes", images: NDArray, *, cmap: str = "gray", **options: Any) -> None:
+def show_mosaic(ax: Axes, images: NDArray, cmap: Colormap) -> None:
     """Draw (rows, columns, height, width[, 3]) images of intensities in [0, 1]."""
-    import matplotlib
-
-    colors = matplotlib.colormaps[cmap].with_extremes(bad=str(_GAP))
-    options = {"vmin": 0, "vmax": 1, "interpolation": "nearest", **options}
-    ax.imshow(mosaic(images), cmap=colors, **options)
+    colors = cmap.with_extremes(bad=str(_GAP))
+    ax.imshow(mosaic(images), cmap=colors, vmin=0, vmax=1, interpolation="nearest")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
 
 
 def centers(images: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Where the middles of the rows and of the columns of a mosaic lie, in pixels."""
+    """Where the centers of the rows and of the columns of a mosaic are, in pixels."""
     gap = gap_of(images)
-    return tuple(
+    rows, columns = (
         np.arange(n_images) * (side + gap) + (side - 1) / 2
         for n_images, side in zip(images.shape[:2], images.shape[2:4])
     )
+    return rows, columns

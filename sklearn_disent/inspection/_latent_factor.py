@@ -1,21 +1,29 @@
 """How each latent moves with each factor."""
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, validate_params
 
-from ..metrics._scorer import encode
+from .._params import AtLeastTwo, Names, PositiveInt, validated
 from ..metrics._validation import Checked, check_data
-from ._common import COLORS, assignment, axes_grid, names_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ._common import (
+    COLORS,
+    Axes,
+    Colormap,
+    assignment,
+    axes_grid,
+    check_drawing,
+    colormap,
+    names_of,
+    scored_codes,
+)
 
 Pair = tuple[str, str]
+Pairs = Annotated[Sequence[Pair], list, tuple]
+Surface = tuple[NDArray, NDArray, NDArray[np.float64]]
 
 
 class Curve(NamedTuple):
@@ -31,14 +39,15 @@ class Curve(NamedTuple):
     """(n_values, n_codes), over the samples that share the value."""
 
 
+@dataclass(eq=False, repr=False)
 class LatentFactorDisplay:
     """Each latent against each factor: one row per latent, one column per factor.
 
-    Lines are the mean code over all samples with a value of the factor, bands their standard
-    deviation, which the other factors cause. In a disentangled representation every row has one
-    column with a steep line and a narrow band, and flat lines elsewhere. Two factors that belong
-    together, such as two coordinates, can share a column as a heat map of the mean code, as in
-    Chen et al.
+    Lines are the mean code over all samples with a value of the factor; bands are the standard
+    deviation over these samples, which the other factors cause. In a disentangled representation
+    every row has one column with a steep line and a narrow band, and flat lines elsewhere. Two
+    factors that belong together, such as two coordinates, can share a column as a heat map of the
+    mean code, as in Chen et al. (2018).
 
     Parameters
     ----------
@@ -49,9 +58,9 @@ class LatentFactorDisplay:
         By pair of factors: values of the first (A,), values of the second (B,), mean codes
         (A, B, n_codes), nan where there is no sample.
     code_names : list of str or None, default=None
-        Names of codes; "z0", ... if None.
+        Names; "z0", "z1", ... if None.
     latents : list of int or None, default=None
-        Which codes to draw, in order; all if None.
+        Which codes to draw, in order; all of them if None.
 
     Attributes
     ----------
@@ -66,8 +75,8 @@ class LatentFactorDisplay:
 
     References
     ----------
-    R. T. Q. Chen et al., Isolating sources of disentanglement in variational autoencoders,
-    NeurIPS 2018.
+    Chen, Li, Grosse and Duvenaud (2018). Isolating sources of disentanglement in variational
+    autoencoders. NeurIPS.
 
     Examples
     --------
@@ -81,40 +90,36 @@ class LatentFactorDisplay:
     array([0., 2., 4., 6.])
     """
 
-    def __init__(
-        self,
-        curves: Mapping[str, Curve],
-        *,
-        surfaces: Mapping[Pair, tuple[NDArray, NDArray, NDArray]] | None = None,
-        code_names: Sequence[str] | None = None,
-        latents: Sequence[int] | None = None,
-    ) -> None:
-        self.curves = curves
-        self.surfaces = surfaces
-        self.code_names = code_names
-        self.latents = latents
+    curves: Mapping[str, Curve]
+    _: KW_ONLY
+    surfaces: Mapping[Pair, Surface] | None = None
+    code_names: Sequence[str] | None = None
+    latents: Sequence[int] | None = None
 
     @classmethod
+    @validated
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
         y: ArrayLike,
         *,
-        factor_names: Sequence[str] | None = None,
-        code_names: Sequence[str] | None = None,
-        pairs: Sequence[Pair] = (),
-        n_latents: int | None = None,
-        n_bins: int = 20,
-        ax: "Axes | ArrayLike | None" = None,
+        factor_names: Names | None = None,
+        code_names: Names | None = None,
+        pairs: Pairs = (),
+        n_latents: PositiveInt | None = None,
+        n_bins: AtLeastTwo = 20,
+        ax: Axes | ArrayLike | None = None,
         **options: Any,
     ) -> Self:
-        """Draw the codes of a fitted transformer, a Pipeline or a search.
+        """Encode observations, and draw their codes.
+
+        Latents are ordered as in :meth:`from_predictions`.
 
         Parameters
         ----------
         estimator : estimator
-            What encodes X.
+            A fitted transformer, a Pipeline that ends in one, or a search over either.
         X : array-like
             Observations.
         y : array-like of shape (n_samples, n_factors)
@@ -122,13 +127,13 @@ class LatentFactorDisplay:
         factor_names, code_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
         pairs : list of (str, str), default=()
-            Factors, by name, that share a heat map.
+            Pairs of factors, by name, that share a heat map.
         n_latents : int or None, default=None
-            How many latents to draw; all if None. See :meth:`from_predictions`.
+            How many latents to draw; all of them if None.
         n_bins : int, default=20
-            Bins of a continuous factor.
+            Number of bins of a continuous factor.
         ax : Axes, array of Axes or None, default=None
-            Where to draw; a new figure if None.
+            Where to draw; a new figure if None. One axes is divided.
         **options
             Passed to :meth:`plot`.
 
@@ -136,9 +141,10 @@ class LatentFactorDisplay:
         -------
         display : LatentFactorDisplay
         """
+        check_drawing(cls.from_estimator, options)
         return cls.from_predictions(
             y,
-            np.asarray(encode(estimator, X)),
+            scored_codes(estimator, X),
             factor_names=factor_names,
             code_names=code_names,
             pairs=pairs,
@@ -149,31 +155,25 @@ class LatentFactorDisplay:
         )
 
     @classmethod
-    @validate_params(
-        {
-            "pairs": [list, tuple],
-            "n_latents": [Interval(Integral, 1, None, closed="left"), None],
-            "n_bins": [Interval(Integral, 2, None, closed="left")],
-        },
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def from_predictions(
         cls,
         factors: ArrayLike,
         codes: ArrayLike,
         *,
-        factor_names: Sequence[str] | None = None,
-        code_names: Sequence[str] | None = None,
-        pairs: Sequence[Pair] = (),
-        n_latents: int | None = None,
-        n_bins: int = 20,
-        ax: "Axes | ArrayLike | None" = None,
+        factor_names: Names | None = None,
+        code_names: Names | None = None,
+        pairs: Pairs = (),
+        n_latents: PositiveInt | None = None,
+        n_bins: AtLeastTwo = 20,
+        ax: Axes | ArrayLike | None = None,
         **options: Any,
     ) -> Self:
-        """Draw codes at hand.
+        """Draw codes that are there already.
 
-        Latents come in the order of the factors that they follow best, one to one, by the share
-        of their variance that the factor explains; then the others, by their spread.
+        Latents that are matched one to one with a factor come first, in the order of the factors;
+        the match maximizes the share of variance that factors explain. The others follow by their
+        variance, largest first.
 
         Parameters
         ----------
@@ -184,13 +184,13 @@ class LatentFactorDisplay:
         factor_names, code_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
         pairs : list of (str, str), default=()
-            Factors, by name, that share a heat map.
+            Pairs of factors, by name, that share a heat map.
         n_latents : int or None, default=None
-            How many latents to draw; all if None.
+            How many latents to draw; all of them if None.
         n_bins : int, default=20
-            Bins of a continuous factor.
+            Number of bins of a continuous factor.
         ax : Axes, array of Axes or None, default=None
-            Where to draw; a new figure if None.
+            Where to draw; a new figure if None. One axes is divided.
         **options
             Passed to :meth:`plot`.
 
@@ -198,6 +198,7 @@ class LatentFactorDisplay:
         -------
         display : LatentFactorDisplay
         """
+        check_drawing(cls.from_predictions, options)
         checked = check_data(factors, codes, factor_bins=n_bins)
         n_factors, n_codes = checked.factors.shape[1], checked.codes.shape[1]
         names = names_of(factor_names, factors, n_factors, "factor ", "factor_names")
@@ -205,26 +206,28 @@ class LatentFactorDisplay:
         order = _order(checked, list(curves.values()))
         display = cls(
             curves,
-            surfaces={pair: _surface(checked, names, pair) for pair in map(tuple, pairs)},
+            surfaces={_as_pair(pair, names): _surface(checked, names, pair) for pair in pairs},
             code_names=names_of(code_names, codes, n_codes, "z", "code_names"),
             latents=order[:n_latents],
         )
         return display.plot(ax, **options)
 
-    def plot(self, ax: "Axes | ArrayLike | None" = None, *, cmap: str = "PuOr_r") -> Self:
-        """Draw.
+    @validated
+    def plot(self, ax: Axes | ArrayLike | None = None, *, cmap: str | Colormap = "PuOr_r") -> Self:
+        """Draw one row of panels per latent.
 
         Parameters
         ----------
         ax : Axes, array of Axes or None, default=None
-            One axes to be divided, or (n_latents, n_columns) axes; a new figure if None.
-        cmap : str, default="PuOr_r"
-            Colours of heat maps, with the mean of the code in the middle.
+            Where to draw; a new figure if None. One axes is divided.
+        cmap : str or Colormap, default="PuOr_r"
+            Colors of heat maps, from the lowest to the highest value of the latent.
 
         Returns
         -------
         self : LatentFactorDisplay
         """
+        colors = colormap(cmap)
         surfaces = self.surfaces or {}
         n_codes = next(iter(self.curves.values())).mean.shape[1]
         codes = names_of(self.code_names, None, n_codes, "z", "code_names")
@@ -238,7 +241,7 @@ class LatentFactorDisplay:
             for panel, curve in zip(panels, self.curves.values()):
                 _draw_curve(panel, curve, latent, limits)
             for panel, surface in zip(panels[len(self.curves) :], surfaces.values()):
-                _draw_surface(panel, surface, latent, limits, cmap)
+                _draw_surface(panel, surface, latent, limits, colors)
             panels[0].set_ylabel(codes[latent], rotation=0, ha="right", va="center")
             for panel in panels[1 : len(self.curves)]:
                 panel.tick_params(labelleft=False)
@@ -281,16 +284,17 @@ def _sums(classes: NDArray[np.int64], columns: NDArray[np.float64]) -> NDArray[n
     return np.column_stack([np.bincount(classes, column) for column in columns.T])
 
 
-def _surface(
-    checked: Checked, names: list[str], pair: Pair
-) -> tuple[NDArray, NDArray, NDArray[np.float64]]:
-    unknown = [name for name in pair if name not in names]
-    if unknown or len(pair) != 2:
-        raise ValueError(f"pairs must be pairs of factors out of {names}, got {pair}.")
+def _as_pair(pair: Sequence[str], names: list[str]) -> Pair:
+    if len(pair) != 2 or any(name not in names for name in pair):
+        raise ValueError(f"Each of pairs must be two factors among {names}, got {pair!r}.")
+    return pair[0], pair[1]
+
+
+def _surface(checked: Checked, names: list[str], pair: Pair) -> Surface:
     a, b = (checked.factors[:, names.index(name)] for name in pair)
     size = a.max() + 1, b.max() + 1
     cells = np.ravel_multi_index((a, b), size)
-    # Every cell is counted, also those without a sample, whose mean is nan: drawn as a hole.
+    # Cells without a sample have the mean nan, and are drawn as holes.
     counts = np.bincount(cells, minlength=size[0] * size[1])[:, None]
     columns = [np.bincount(cells, code, minlength=len(counts)) for code in checked.codes.T]
     sums = np.column_stack(columns)
@@ -315,7 +319,7 @@ def _explained(
     return np.divide(between, variance, out=np.zeros_like(variance), where=variance > 0)
 
 
-def _draw_curve(panel: "Axes", curve: Curve, latent: int, limits: tuple[float, float]) -> None:
+def _draw_curve(panel: Axes, curve: Curve, latent: int, limits: tuple[float, float]) -> None:
     mean, std = curve.mean[:, latent], curve.std[:, latent]
     if curve.ticks is None:
         panel.fill_between(
@@ -336,11 +340,7 @@ def _draw_curve(panel: "Axes", curve: Curve, latent: int, limits: tuple[float, f
 
 
 def _draw_surface(
-    panel: "Axes",
-    surface: tuple[NDArray, NDArray, NDArray],
-    latent: int,
-    limits: tuple[float, float],
-    cmap: str,
+    panel: Axes, surface: Surface, latent: int, limits: tuple[float, float], cmap: Colormap
 ) -> None:
     mean = surface[2][:, :, latent]
     # Columns are the first factor; rows the second, growing downwards as in images.

@@ -1,33 +1,55 @@
 """Whether metrics rank models alike."""
 
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from sklearn.utils._param_validation import StrOptions, validate_params
 
-from ..exceptions import DegenerateScoreWarning
-from ._common import names_of, one_axes, score_label
+from .._params import Names, validated
+from ..metrics._validation import warn_degenerate
+from ._common import (
+    Axes,
+    Colormap,
+    check_drawing,
+    colormap,
+    label_cells,
+    names_of,
+    one_axes,
+    score_label,
+    write_cells,
+)
 from ._search import read_search
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from pandas import DataFrame
+else:
+    DataFrame = Any  # pandas is optional
 
-_METHODS = {"spearman": "Spearman's rank correlation", "kendall": "Kendall's rank correlation"}
+Method = Literal["spearman", "kendall"]
+
+_METHODS: dict[Method, str] = {
+    "spearman": "Spearman's rank correlation",
+    "kendall": "Kendall's rank correlation",
+}
+
+# Correlations from which on the ground is dark, and metrics up to which numbers can be read.
+_DARK = 0.65
+_MAX_METRICS = 16
 
 
+@dataclass(eq=False, repr=False)
 class MetricAgreementDisplay:
-    """Rank correlation of metrics over models: 1 where two metrics rank the models alike.
+    """Rank correlation of metrics over models: 1 where two metrics give the same ranking.
 
     Parameters
     ----------
     correlation : array-like of shape (n_metrics, n_metrics)
-        From -1 to 1.
+        Rank correlations, from -1 to 1.
     names : list of str or None, default=None
-        Names of the metrics; "metric 0", ... if None.
+        Names of the metrics; "metric 0", "metric 1", ... if None.
     label : str, default="rank correlation"
         What the entries are.
 
@@ -44,8 +66,8 @@ class MetricAgreementDisplay:
 
     References
     ----------
-    F. Locatello et al., Challenging common assumptions in the unsupervised learning of
-    disentangled representations, ICML 2019.
+    Locatello, Bauer, Lucic, Rätsch, Gelly, Schölkopf and Bachem (2019). Challenging common
+    assumptions in the unsupervised learning of disentangled representations. ICML.
 
     Examples
     --------
@@ -59,39 +81,30 @@ class MetricAgreementDisplay:
            [-1., -1.,  1.]])
     """
 
-    def __init__(
-        self,
-        correlation: ArrayLike,
-        *,
-        names: Sequence[str] | None = None,
-        label: str = "rank correlation",
-    ) -> None:
-        self.correlation = correlation
-        self.names = names
-        self.label = label
+    correlation: ArrayLike
+    _: KW_ONLY
+    names: Sequence[str] | None = None
+    label: str = "rank correlation"
 
     @classmethod
-    @validate_params(
-        {"method": [StrOptions(set(_METHODS))]},
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def from_scores(
         cls,
-        scores: Mapping[str, ArrayLike],
+        scores: Mapping[str, ArrayLike] | DataFrame,
         *,
-        method: str = "spearman",
-        ax: "Axes | None" = None,
+        method: Method = "spearman",
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Draw the agreement of scores at hand.
+        """Draw how scores that are there already agree.
 
         Parameters
         ----------
         scores : dict of str to array-like of shape (n_models,), or DataFrame
-            By metric, the score of every model. Where a metric is lower for better models, pass
-            its negative to see agreement as agreement.
+            By metric, the score of every model. Negate metrics of which lower is better: else
+            their agreement shows as disagreement.
         method : {"spearman", "kendall"}, default="spearman"
-            The rank correlation.
+            Which rank correlation.
         ax : Axes or None, default=None
             Where to draw; a new figure if None.
         **options
@@ -101,12 +114,13 @@ class MetricAgreementDisplay:
         -------
         display : MetricAgreementDisplay
         """
+        check_drawing(cls.from_scores, options)
         columns = {str(name): np.asarray(scores[name], dtype=float) for name in scores}
         lengths = {len(column) for column in columns.values()}
         if len(columns) < 2 or len(lengths) != 1 or min(lengths) < 3:
             raise ValueError(
-                "scores must hold at least 2 metrics, each of the same models, at least 3 of "
-                f"them; got { {name: len(column) for name, column in columns.items()} }."
+                "scores must hold at least 2 metrics of the same models, at least 3 of them; got "
+                f"these numbers of models: { {name: len(c) for name, c in columns.items()} }."
             )
         table = np.column_stack(list(columns.values()))
         kept = np.isfinite(table).all(axis=1)
@@ -122,14 +136,14 @@ class MetricAgreementDisplay:
         return display.plot(ax, **options)
 
     @classmethod
-    @validate_params({"scores": [str, "array-like", None]}, prefer_skip_nested_validation=True)
+    @validated
     def from_search(
         cls,
         search: Any,
         *,
-        scores: str | Sequence[str] | None = None,
-        method: str = "spearman",
-        ax: "Axes | None" = None,
+        scores: str | Names | None = None,
+        method: Method = "spearman",
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
         """Draw how the scores of a fitted search agree on its models, one per candidate and fold.
@@ -139,9 +153,9 @@ class MetricAgreementDisplay:
         search : fitted search
             Anything with ``cv_results_`` and several scores.
         scores : str, list of str or None, default=None
-            Which scores; all if None.
+            Which scores to draw; all of them if None.
         method : {"spearman", "kendall"}, default="spearman"
-            The rank correlation.
+            Which rank correlation.
         ax : Axes or None, default=None
             Where to draw; a new figure if None.
         **options
@@ -151,55 +165,53 @@ class MetricAgreementDisplay:
         -------
         display : MetricAgreementDisplay
         """
+        check_drawing(cls.from_search, options)
         results = read_search(search, scores, cls.__name__)
         columns = {name: table.ravel() for name, table in results.scores.items()}
         return cls.from_scores(columns, method=method, ax=ax, **options)
 
+    @validated
     def plot(
         self,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         *,
-        cmap: str = "PuOr",
+        cmap: str | Colormap = "PuOr",
         include_values: bool | None = None,
         colorbar: bool = True,
     ) -> Self:
-        """Draw.
+        """Draw the correlations as a heat map.
 
         Parameters
         ----------
         ax : Axes or None, default=None
             Where to draw; a new figure if None.
-        cmap : str, default="PuOr"
-            Colours from -1 to 1.
+        cmap : str or Colormap, default="PuOr"
+            Colors from -1 to 1.
         include_values : bool or None, default=None
-            Whether numbers stand in the cells; None where they can be read.
+            Whether to write numbers into the cells; if None, where they can be read.
         colorbar : bool, default=True
-            Whether there is a bar of colours.
+            Whether to draw a colorbar.
 
         Returns
         -------
         self : MetricAgreementDisplay
         """
+        colors = colormap(cmap)
         correlation = np.asarray(self.correlation, dtype=float)
         n = len(correlation)
         if correlation.shape != (n, n) or not np.isfinite(correlation).all():
             raise ValueError(
-                f"correlation must be square and finite, got shape {correlation.shape}."
+                f"correlation must be a square table of finite numbers, got shape "
+                f"{correlation.shape}."
             )
         names = names_of(self.names, None, n, "metric ", "names")
         side = min(14.0, 0.55 * n + 2.2)
         self.ax_ = one_axes(ax, (side + 0.9, side), type(self).__name__)
         self.figure_ = self.ax_.figure
-        image = self.ax_.imshow(correlation, cmap=cmap, vmin=-1, vmax=1)
-        self.ax_.set_xticks(range(n), names, rotation=45, ha="right", rotation_mode="anchor")
-        self.ax_.set_yticks(range(n), names)
-        self.ax_.tick_params(length=0)
-        if include_values or (include_values is None and n <= 16):
-            for (i, j), value in np.ndenumerate(correlation):
-                color = "white" if abs(value) > 0.65 else "black"
-                self.ax_.text(
-                    j, i, f"{value:.2f}", ha="center", va="center", fontsize=8, color=color
-                )
+        image = self.ax_.imshow(correlation, cmap=colors, vmin=-1, vmax=1)
+        label_cells(self.ax_, names, names, slanted=True)
+        if include_values or (include_values is None and n <= _MAX_METRICS):
+            write_cells(self.ax_, correlation, lambda value: abs(value) > _DARK)
         if colorbar:
             self.figure_.colorbar(image, ax=self.ax_, label=self.label, shrink=0.8)
         return self
@@ -210,11 +222,9 @@ def _rank_correlation(table: NDArray[np.float64], names: list[str], method: str)
     is_flat = np.ptp(table, axis=0) == 0
     if is_flat.any():
         flat = [name for name, is_one in zip(names, is_flat) if is_one]
-        warnings.warn(
-            f"{flat} are the same for all models: they rank none, and their rank correlation with "
-            "other metrics is set to 0.",
-            DegenerateScoreWarning,
-            stacklevel=4,
+        warn_degenerate(
+            f"{flat} are the same for all models and give no ranking: their rank correlation with "
+            "other metrics is set to 0."
         )
     function = stats.spearmanr if method == "spearman" else stats.kendalltau
     correlation = np.eye(n)

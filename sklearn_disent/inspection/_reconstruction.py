@@ -1,25 +1,32 @@
-"""Observations beside what a model makes of them."""
+"""Observations and their reconstructions."""
 
-from collections.abc import Sequence
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, validate_params
 
-from ._common import COLORS, axes_grid, coder_of, one_axes
+from .._params import ImageShape, PositiveInt, Scale, validated
+from ._common import (
+    COLORS,
+    Axes,
+    Colormap,
+    check_drawing,
+    coder_of,
+    colormap,
+    label_edges,
+    one_axes,
+    panel_grid,
+)
 from ._images import as_images, centers, intensities, show_mosaic
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-
+@dataclass(eq=False, repr=False)
 class ReconstructionDisplay:
     """Observations above, their reconstructions below.
 
-    Images of one or three channels are drawn as such; other rows as curves over their features,
-    the reconstruction dashed.
+    Images of one or three channels are drawn as images, other rows as curves over their features,
+    with the reconstruction dashed.
 
     Parameters
     ----------
@@ -27,9 +34,9 @@ class ReconstructionDisplay:
         Images (n, height, width), (n, channels, height, width) or (n, height, width, channels),
         or rows (n, features).
     reconstructions : array-like of the same shape
-        What the model makes of them.
-    image_shape : tuple or None, default=None
-        Shape of one image, if rows are images: (height, width) or (channels, height, width).
+        What the model decodes from their codes.
+    image_shape : tuple of int or None, default=None
+        Shape of one image if rows are images: (height, width) or (channels, height, width).
 
     Attributes
     ----------
@@ -42,7 +49,7 @@ class ReconstructionDisplay:
 
     See Also
     --------
-    TraversalDisplay : What each latent does.
+    TraversalDisplay : What each latent encodes.
 
     Examples
     --------
@@ -58,33 +65,22 @@ class ReconstructionDisplay:
     'reconstructions'
     """
 
-    def __init__(
-        self,
-        originals: ArrayLike,
-        reconstructions: ArrayLike,
-        *,
-        image_shape: Sequence[int] | None = None,
-    ) -> None:
-        self.originals = originals
-        self.reconstructions = reconstructions
-        self.image_shape = image_shape
+    originals: ArrayLike
+    reconstructions: ArrayLike
+    _: KW_ONLY
+    image_shape: ImageShape | None = None
+    ax_: Axes | None = field(init=False)
 
     @classmethod
-    @validate_params(
-        {
-            "n_samples": [Interval(Integral, 1, None, closed="left")],
-            "image_shape": ["array-like", None],
-        },
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
         *,
-        n_samples: int = 10,
-        image_shape: Sequence[int] | None = None,
-        ax: "Axes | None" = None,
+        n_samples: PositiveInt = 10,
+        image_shape: ImageShape | None = None,
+        ax: Axes | ArrayLike | None = None,
         **options: Any,
     ) -> Self:
         """Encode and decode the first observations, and draw them.
@@ -92,17 +88,18 @@ class ReconstructionDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted transformer that can be inverted, a Pipeline that ends in one, or a search.
-            Where all steps of a Pipeline can be undone, what is drawn is on the scale of X, else
-            on that of the last step.
+            A fitted transformer with ``inverse_transform``, a Pipeline that ends in one, or a
+            search over either. If every step of a Pipeline can be inverted, what is drawn is on
+            the scale of X, else on that of the last step.
         X : array-like
             Observations.
         n_samples : int, default=10
-            How many to draw.
-        image_shape : tuple or None, default=None
-            Shape of one image, if rows are images; that of the estimator's images if None.
-        ax : Axes or None, default=None
-            Where to draw; a new figure if None.
+            How many observations to draw.
+        image_shape : tuple of int or None, default=None
+            Shape of one image if rows are images; that of the estimator's images if None.
+        ax : Axes, array of Axes or None, default=None
+            Where to draw; a new figure if None. Rows need as many axes as there are observations,
+            or one to be divided.
         **options
             Passed to :meth:`plot`.
 
@@ -110,31 +107,34 @@ class ReconstructionDisplay:
         -------
         display : ReconstructionDisplay
         """
+        check_drawing(cls.from_estimator, options)
         coder = coder_of(estimator, X[:n_samples], cls.__name__)
         shape = coder.image_shape if image_shape is None else image_shape
         display = cls(coder.X, coder.decode(coder.codes), image_shape=shape)
         return display.plot(ax, **options)
 
     @classmethod
+    @validated
     def from_predictions(
         cls,
         originals: ArrayLike,
         reconstructions: ArrayLike,
         *,
-        image_shape: Sequence[int] | None = None,
-        ax: "Axes | None" = None,
+        image_shape: ImageShape | None = None,
+        ax: Axes | ArrayLike | None = None,
         **options: Any,
     ) -> Self:
-        """Draw observations and reconstructions at hand.
+        """Draw observations and reconstructions that are there already.
 
         Parameters
         ----------
         originals, reconstructions : array-like of the same shape
             Images or rows.
-        image_shape : tuple or None, default=None
-            Shape of one image, if rows are images.
-        ax : Axes or None, default=None
-            Where to draw; a new figure if None.
+        image_shape : tuple of int or None, default=None
+            Shape of one image if rows are images: (height, width) or (channels, height, width).
+        ax : Axes, array of Axes or None, default=None
+            Where to draw; a new figure if None. Rows need as many axes as there are observations,
+            or one to be divided.
         **options
             Passed to :meth:`plot`.
 
@@ -142,71 +142,69 @@ class ReconstructionDisplay:
         -------
         display : ReconstructionDisplay
         """
+        check_drawing(cls.from_predictions, options)
         return cls(originals, reconstructions, image_shape=image_shape).plot(ax, **options)
 
+    @validated
     def plot(
         self,
-        ax: "Axes | None" = None,
+        ax: Axes | ArrayLike | None = None,
         *,
-        cmap: str = "gray",
+        cmap: str | Colormap = "gray",
         difference: bool = False,
-        yscale: str = "linear",
+        yscale: Scale = "linear",
     ) -> Self:
-        """Draw.
+        """Draw the images in two rows, or one panel per row of features.
 
         Parameters
         ----------
-        ax : Axes or None, default=None
-            Where to draw; a new figure if None.
-        cmap : str, default="gray"
-            Colours of images of one channel; "gray_r" draws them as ink on paper.
+        ax : Axes, array of Axes or None, default=None
+            Where to draw; a new figure if None. Rows need as many axes as there are observations,
+            or one to be divided.
+        cmap : str or Colormap, default="gray"
+            Colors of images of one channel; "gray_r" draws them as ink on paper.
         difference : bool, default=False
             Whether a third row shows the absolute difference of images.
-        yscale : str, default="linear"
-            Scale of the curves; "symlog" serves features of very different size.
+        yscale : {"linear", "log", "symlog", "asinh", "logit"}, default="linear"
+            Scale of the curves; "symlog" suits features of very different size.
 
         Returns
         -------
         self : ReconstructionDisplay
         """
+        colors = colormap(cmap)
         first, second = np.asarray(self.originals), np.asarray(self.reconstructions)
         if first.shape != second.shape or not len(first):
             raise ValueError(
                 "originals and reconstructions must have the same shape and at least one sample, "
                 f"got {first.shape} and {second.shape}."
             )
-        images = as_images(first, self.image_shape)
-        if images is None:
+        images, others = (as_images(part, self.image_shape) for part in (first, second))
+        if images is None or others is None:
             self._plot_rows(ax, first, second, yscale)
         else:
-            images = intensities(images, as_images(second, self.image_shape))
-            self._plot_images(ax, np.stack(images), cmap, difference)
+            self._plot_images(ax, np.stack(intensities(images, others)), colors, difference)
         self.figure_ = self.axes_.flat[0].figure
         return self
 
-    def _plot_images(
-        self, ax: "Axes | None", images: np.ndarray, cmap: str, difference: bool
-    ) -> None:
+    def _plot_images(self, ax: Any, images: np.ndarray, cmap: Colormap, difference: bool) -> None:
         labels = ["original", "reconstruction"]
         if difference:
             images = np.concatenate([images, np.abs(images[:1] - images[1:])])
             labels.append("abs. difference")
         size = 0.8 * images.shape[1] + 1.2, 0.8 * len(images) + 0.5
         self.ax_ = one_axes(ax, size, type(self).__name__)
-        show_mosaic(self.ax_, images, cmap=cmap)
+        show_mosaic(self.ax_, images, cmap)
         self.ax_.set_xticks([])
         self.ax_.set_yticks(centers(images)[0], labels, fontsize=9)
         self.ax_.set_title("reconstructions", fontsize=10)
         self.axes_ = np.array([self.ax_])
 
-    def _plot_rows(
-        self, ax: "Axes | None", first: np.ndarray, second: np.ndarray, yscale: str
-    ) -> None:
-        n_columns = min(5, len(first))
-        n_rows = -(-len(first) // n_columns)
-        size = 2.2 * n_columns + 0.5, 1.7 * n_rows + 0.8
-        shape = n_rows, n_columns
-        axes = axes_grid(ax, shape, size, type(self).__name__, sharex=True, sharey=True)
+    def _plot_rows(self, ax: Any, first: np.ndarray, second: np.ndarray, yscale: Scale) -> None:
+        axes = panel_grid(
+            ax, len(first), min(5, len(first)), type(self).__name__,
+            panel=(2.2, 1.7), margin=(0.5, 0.8), sharex=True, sharey=True,
+        )  # fmt: skip
         marker = "o" if first.shape[1] <= 30 else None
         for panel, one, other, i in zip(axes.flat, first, second, range(len(first))):
             panel.plot(one, color=COLORS[0], marker=marker, markersize=3, label="original")
@@ -216,11 +214,6 @@ class ReconstructionDisplay:
             )  # fmt: skip
             panel.set_yscale(yscale)
             panel.set_title(f"sample {i}", fontsize=9)
-        for panel in axes.flat[len(first) :]:
-            panel.set_axis_off()
-        for panel in axes[-1]:
-            panel.set_xlabel("feature")
-        for panel in axes[:, 0]:
-            panel.set_ylabel("value")
+        label_edges(axes, "feature", "value")
         axes.flat[0].legend(frameon=False, fontsize=8)
         self.ax_, self.axes_ = None, axes

@@ -1,21 +1,32 @@
-"""Which code has to do with which factor, as a picture."""
+"""How relevant each code is to each factor, as a heat map."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import validate_params
 
+from .._params import Names, validated
 from ..metrics import relevance_matrix
-from ..metrics._scorer import encode
-from ._common import assignment, names_of, one_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from ..metrics._relevance import Kind
+from ._common import (
+    Axes,
+    Colormap,
+    assignment,
+    check_drawing,
+    check_number_format,
+    check_relevance,
+    colormap,
+    label_cells,
+    names_of,
+    one_axes,
+    scored_codes,
+    write_cells,
+)
 
 # Kind of matrix -> what its entries are, with the unit.
-_LABELS = {
+_LABELS: dict[Kind, str] = {
     "mutual_info": "mutual information (nats)",
     "correlation": "absolute correlation",
     "importance": "importance",
@@ -23,31 +34,33 @@ _LABELS = {
     "robustness": "robustness",
 }
 
-# Cells up to which numbers in them can be read.
+# Cells up to which numbers in them can be read, and letters up to which a name stays upright.
 _MAX_NUMBERS = 150
+_MAX_SHORT = 4
 
 
+@dataclass(eq=False, repr=False)
 class RelevanceDisplay:
     """A relevance matrix as a heat map: factors down, codes across.
 
-    Frames mark the assignment: each factor and its own code, one to one, of the largest sum of
-    relevances. In a disentangled representation nothing but the framed cells stands out.
+    Frames mark the assignment: each factor and its own code, one to one, such that the sum of
+    relevances is largest. In a disentangled representation only the framed cells stand out.
 
     Parameters
     ----------
     relevance : array-like of shape (n_factors, n_codes)
         The matrix, of any kind.
     factor_names : list of str or None, default=None
-        Names of rows; "factor 0", ... if None.
+        Names; "factor 0", "factor 1", ... if None.
     code_names : list of str or None, default=None
-        Names of columns; "z0", ... if None.
+        Names; "z0", "z1", ... if None.
     label : str, default="relevance"
         What the entries are, with their unit.
 
     Attributes
     ----------
-    assignment_ : dict
-        Factor -> code, by index, as framed.
+    assignment_ : dict of int to int
+        The code that is assigned to each factor, by index.
     ax_ : Axes
         The axes.
     figure_ : Figure
@@ -55,8 +68,8 @@ class RelevanceDisplay:
 
     See Also
     --------
-    sklearn_disent.metrics.relevance_matrix : The matrices.
-    LatentFactorDisplay : How codes depend on factors.
+    sklearn_disent.metrics.relevance_matrix : The matrix itself.
+    LatentFactorDisplay : How codes change with factors.
 
     Examples
     --------
@@ -70,44 +83,39 @@ class RelevanceDisplay:
     {0: 1, 1: 0}
     """
 
-    def __init__(
-        self,
-        relevance: ArrayLike,
-        *,
-        factor_names: Sequence[str] | None = None,
-        code_names: Sequence[str] | None = None,
-        label: str = "relevance",
-    ) -> None:
-        self.relevance = relevance
-        self.factor_names = factor_names
-        self.code_names = code_names
-        self.label = label
+    relevance: ArrayLike
+    _: KW_ONLY
+    factor_names: Sequence[str] | None = None
+    code_names: Sequence[str] | None = None
+    label: str = "relevance"
 
     @classmethod
+    @validated
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
         y: ArrayLike,
         *,
-        kind: str = "mutual_info",
-        factor_names: Sequence[str] | None = None,
-        code_names: Sequence[str] | None = None,
-        relevance_params: dict[str, Any] | None = None,
-        ax: "Axes | None" = None,
+        kind: Kind = "mutual_info",
+        factor_names: Names | None = None,
+        code_names: Names | None = None,
+        relevance_params: Mapping[str, Any] | None = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Draw the relevance of the codes of a fitted transformer, a Pipeline or a search.
+        """Encode observations, and draw the relevance of their codes.
 
         Parameters
         ----------
         estimator : estimator
-            What encodes X.
+            A fitted transformer, a Pipeline that ends in one, or a search over either.
         X : array-like
             Observations.
         y : array-like of shape (n_samples, n_factors)
             Their factors.
-        kind : str, default="mutual_info"
+        kind : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
+                default="mutual_info"
             Kind of :func:`~sklearn_disent.metrics.relevance_matrix`.
         factor_names, code_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
@@ -122,9 +130,11 @@ class RelevanceDisplay:
         -------
         display : RelevanceDisplay
         """
+        check_drawing(cls.from_estimator, options)
+        check_relevance(kind, relevance_params)
         return cls.from_predictions(
             y,
-            np.asarray(encode(estimator, X)),
+            scored_codes(estimator, X),
             kind=kind,
             factor_names=factor_names,
             code_names=code_names,
@@ -134,20 +144,20 @@ class RelevanceDisplay:
         )
 
     @classmethod
-    @validate_params({"relevance_params": [dict, None]}, prefer_skip_nested_validation=False)
+    @validated
     def from_predictions(
         cls,
         factors: ArrayLike,
         codes: ArrayLike,
         *,
-        kind: str = "mutual_info",
-        factor_names: Sequence[str] | None = None,
-        code_names: Sequence[str] | None = None,
-        relevance_params: dict[str, Any] | None = None,
-        ax: "Axes | None" = None,
+        kind: Kind = "mutual_info",
+        factor_names: Names | None = None,
+        code_names: Names | None = None,
+        relevance_params: Mapping[str, Any] | None = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Draw the relevance of codes at hand.
+        """Draw the relevance of codes that are there already.
 
         Parameters
         ----------
@@ -155,7 +165,8 @@ class RelevanceDisplay:
             The ground-truth factors.
         codes : array-like of shape (n_samples, n_codes)
             The representation.
-        kind : str, default="mutual_info"
+        kind : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
+                default="mutual_info"
             Kind of :func:`~sklearn_disent.metrics.relevance_matrix`.
         factor_names, code_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
@@ -170,51 +181,56 @@ class RelevanceDisplay:
         -------
         display : RelevanceDisplay
         """
+        check_drawing(cls.from_predictions, options)
+        check_relevance(kind, relevance_params)
         relevance = relevance_matrix(factors, codes, kind=kind, **(relevance_params or {}))
         n_factors, n_codes = relevance.shape
         display = cls(
             relevance,
             factor_names=names_of(factor_names, factors, n_factors, "factor ", "factor_names"),
             code_names=names_of(code_names, codes, n_codes, "z", "code_names"),
-            label=_LABELS.get(kind, kind),
+            label=_LABELS[kind],
         )
         return display.plot(ax, **options)
 
+    @validated
     def plot(
         self,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         *,
-        cmap: str = "cividis",
+        cmap: str | Colormap = "cividis",
         include_values: bool | None = None,
         values_format: str = ".2f",
         mark: bool = True,
         colorbar: bool = True,
     ) -> Self:
-        """Draw.
+        """Draw the matrix as a heat map.
 
         Parameters
         ----------
         ax : Axes or None, default=None
             Where to draw; a new figure if None.
-        cmap : str, default="cividis"
-            Colours, from little to much.
+        cmap : str or Colormap, default="cividis"
+            Colors from 0 to the largest entry.
         include_values : bool or None, default=None
-            Whether numbers stand in the cells; None where they can be read.
+            Whether to write numbers into the cells; if None, where they can be read.
         values_format : str, default=".2f"
-            Their format.
+            Format of these numbers.
         mark : bool, default=True
-            Whether the assignment is framed.
+            Whether to frame the assignment.
         colorbar : bool, default=True
-            Whether there is a bar of colours.
+            Whether to draw a colorbar.
 
         Returns
         -------
         self : RelevanceDisplay
         """
+        check_number_format(values_format)
+        colors = colormap(cmap)
         relevance = np.asarray(self.relevance, dtype=np.float64)
         if relevance.ndim != 2 or not np.isfinite(relevance).all():
             raise ValueError(
-                "relevance must be (n_factors, n_codes) of finite numbers, got shape "
+                "relevance must be a table (n_factors, n_codes) of finite numbers, got shape "
                 f"{relevance.shape}."
             )
         n_factors, n_codes = relevance.shape
@@ -223,33 +239,17 @@ class RelevanceDisplay:
         size = min(16.0, 0.55 * n_codes + 2.6), min(12.0, 0.42 * n_factors + 1.2)
         self.ax_ = one_axes(ax, size, type(self).__name__)
         self.figure_ = self.ax_.figure
-        image = self.ax_.imshow(relevance, cmap=cmap, vmin=0, aspect="auto")
-        long = max(map(len, columns)) > 4
-        self.ax_.set_xticks(range(n_codes), columns, rotation=45 if long else 0)
-        if long:
-            for tick in self.ax_.get_xticklabels():
-                tick.set(ha="right", rotation_mode="anchor")
-        self.ax_.set_yticks(range(n_factors), rows)
+        image = self.ax_.imshow(relevance, cmap=colors, vmin=0, aspect="auto")
+        label_cells(self.ax_, rows, columns, slanted=max(map(len, columns)) > _MAX_SHORT)
         self.ax_.set(xlabel="code", ylabel="factor")
-        self.ax_.tick_params(length=0)
         if include_values or (include_values is None and relevance.size <= _MAX_NUMBERS):
-            self._write(image, relevance, values_format)
+            write_cells(self.ax_, relevance, lambda value: _is_dark(image, value), values_format)
         self.assignment_ = assignment(relevance)
         if mark:
             self._frame()
         if colorbar:
             self.figure_.colorbar(image, ax=self.ax_, label=self.label)
         return self
-
-    def _write(self, image: Any, relevance: np.ndarray, values_format: str) -> None:
-        for (k, j), value in np.ndenumerate(relevance):
-            red, green, blue, _ = image.cmap(image.norm(value))
-            # Dark letters on light ground and the reverse, by the luminance of the ground.
-            is_light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
-            self.ax_.text(
-                j, k, format(value, values_format), ha="center", va="center", fontsize=8,
-                color="black" if is_light else "white",
-            )  # fmt: skip
 
     def _frame(self) -> None:
         from matplotlib.patches import Rectangle
@@ -267,3 +267,9 @@ class RelevanceDisplay:
                         linewidth=width,
                     )
                 )
+
+
+def _is_dark(image: Any, value: float) -> bool:
+    """Whether the color of a value calls for light letters, by its luminance."""
+    red, green, blue, _ = image.cmap(image.norm(value))
+    return 0.299 * red + 0.587 * green + 0.114 * blue <= 0.5

@@ -4,25 +4,36 @@ import html
 import io
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import validate_params
 
+from .._params import (
+    FactorBins,
+    ImageShape,
+    Names,
+    NonNegativeInt,
+    OpenShare,
+    PositiveFloat,
+    RandomStateLike,
+    validated,
+)
 from ..metrics import disentanglement_report
-from ..metrics._scorer import encode, unwrap_estimator
-from ._common import innermost, pyplot, score_label
+from ..metrics._estimators import path_to_model
+from ..metrics._report import Metrics, _check_params, _choose
+from ..metrics._sharing import sharing
+from ._common import coder_of, look_inside, pyplot, score_label, scored_codes
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
 from ._reconstruction import ReconstructionDisplay
 from ._relevance import RelevanceDisplay
 from ._traversal import TraversalDisplay
 
-# Two or three metrics per question, of those that take milliseconds: they are computed again for
-# every resample.
+# Two or three metrics per question which take milliseconds: each is computed again for every
+# resample.
 _METRICS = (
     "modularity",
     "mig_sup",
@@ -37,19 +48,19 @@ _METRICS = (
 
 # Title -> how to read the picture.
 _CAPTIONS = {
-    "Relevance": "How much each code knows about each factor. Frames mark the code that belongs to "
-    "each factor, one to one. Nothing but framed cells should stand out.",
+    "Relevance": "How informative each code is about each factor. Frames mark the code that is "
+    "assigned to each factor, one to one. Only framed cells should stand out.",
     "Latents against factors": "Mean code for every value of a factor; bands are its standard "
     "deviation over the other factors. Each latent should follow one factor and ignore the others.",
     "Traversals": "What is decoded while one latent moves and the others rest. Each row should "
     "change one thing.",
-    "Reconstructions": "Whether what is encoded suffices to tell observations apart.",
-    "History": "Loss and terms over training.",
+    "Reconstructions": "Whether the codes hold enough to tell observations apart.",
+    "History": "The loss and its terms over the epochs.",
 }
 
 _DPI = 110
 
-# Everything hangs below one class, so that a notebook keeps its own looks.
+# All rules are below one class, so that a notebook keeps its own style.
 _STYLE = """
 .sklearn-disent-report { font-family: system-ui, sans-serif; color: #1a1a1a; background: #fff;
   max-width: 1040px; margin: 0 auto; padding: 16px 24px; line-height: 1.45; }
@@ -76,21 +87,23 @@ _STYLE = """
 """
 
 
+@dataclass(eq=False, repr=False)
 class DisentanglementReport:
     """Scores with confidence intervals and pictures of a model, as one HTML page.
 
-    In a notebook the report shows itself; :meth:`to_html` writes a file that needs nothing else.
+    A notebook shows the report as a page; :meth:`to_html` writes it to one file, with styles and
+    pictures inside.
 
     Parameters
     ----------
     scores : dict
         From :func:`~sklearn_disent.metrics.disentanglement_report` with ``output="dict"``.
     displays : dict of str to Display
-        Pictures that have been drawn, by title.
+        Displays that have been drawn, by title.
     title : str, default="Disentanglement report"
         The headline.
     summary : list of str or None, default=None
-        Lines below it.
+        Lines below the headline; none if None.
     estimator_text : str, default=""
         The estimator with its parameters.
 
@@ -108,51 +121,39 @@ class DisentanglementReport:
     >>> factors = np.random.default_rng(0).integers(4, size=(200, 2))
     >>> X = factors @ [[3.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     >>> report = DisentanglementReport.from_estimator(
-    ...     PCA(2).fit(X), X, factors, metrics=["mig"], n_bootstrap=0)
+    ...     PCA(2).fit(X), X, factors, metrics=["mig"], n_resamples=0)
     >>> list(report.displays)
     ['Relevance', 'Latents against factors', 'Traversals', 'Reconstructions']
     """
 
-    def __init__(
-        self,
-        scores: Mapping[str, Mapping[str, Any]],
-        displays: Mapping[str, Any],
-        *,
-        title: str = "Disentanglement report",
-        summary: Sequence[str] | None = None,
-        estimator_text: str = "",
-    ) -> None:
-        self.scores = scores
-        self.displays = displays
-        self.title = title
-        self.summary = summary
-        self.estimator_text = estimator_text
+    scores: Mapping[str, Mapping[str, Any]]
+    displays: Mapping[str, Any]
+    _: KW_ONLY
+    title: str = "Disentanglement report"
+    summary: Sequence[str] | None = None
+    estimator_text: str = ""
 
     @classmethod
-    @validate_params(
-        {"factor_names": ["array-like", None], "image_shape": ["array-like", None]},
-        # What belongs to disentanglement_report is for it to judge.
-        prefer_skip_nested_validation=False,
-    )
+    @validated
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
         y: ArrayLike,
         *,
-        metrics: str | Sequence[str] = _METRICS,
+        metrics: Metrics | None = None,
         metric_params: Mapping[str, Mapping[str, Any]] | None = None,
-        n_bootstrap: int = 100,
-        confidence_level: float = 0.95,
-        n_permutations: int = 0,
-        factor_names: Sequence[str] | None = None,
-        factor_bins: int | str | None = None,
-        image_shape: Sequence[int] | None = None,
-        max_std: float = 2.0,
+        n_resamples: NonNegativeInt = 100,
+        confidence_level: OpenShare = 0.95,
+        n_permutations: NonNegativeInt = 0,
+        factor_names: Names | None = None,
+        factor_bins: FactorBins | None = None,
+        image_shape: ImageShape | None = None,
+        max_std: PositiveFloat = 2.0,
         n_jobs: int | None = None,
-        random_state: int | RandomState | None = None,
+        random_state: RandomStateLike = None,
     ) -> Self:
-        """Score and draw a fitted transformer, a Pipeline that ends in one, or a search.
+        """Score and draw a fitted model.
 
         What an estimator cannot do is left out: traversals and reconstructions need
         ``inverse_transform``, the history needs ``history_``.
@@ -160,60 +161,79 @@ class DisentanglementReport:
         Parameters
         ----------
         estimator : estimator
-            What encodes X.
+            A fitted transformer, a Pipeline that ends in one, or a search over either.
         X : array-like
-            Observations, best held out from training.
+            Observations, preferably held out from training.
         y : array-like of shape (n_samples, n_factors)
             Their factors.
-        metrics : "all" or list of str
-            As in :func:`~sklearn_disent.metrics.disentanglement_report`; by default, two or three
-            fast metrics per question.
-        metric_params, n_bootstrap, confidence_level, n_permutations, n_jobs, random_state
-            Likewise; `n_bootstrap` is 100 by default, 0 leaves the intervals out.
+        metrics : "all", list of (str, callable or Metric) or None, default=None
+            Names of metrics, functions of your own, or both, as in
+            :func:`~sklearn_disent.metrics.disentanglement_report`; two or three fast metrics per
+            question if None.
+        metric_params : dict or None, default=None
+            Options by the name of the metric, such as ``{"mig": {"n_bins": 10}}``.
+        n_resamples : int, default=100
+            Number of half-samples for confidence intervals; 0 for none.
+        confidence_level : float, default=0.95
+            Level of the intervals.
+        n_permutations : int, default=0
+            Number of shuffles for the columns `chance` and `p_value`; 0 for none.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
         factor_bins : int, "unique" or None, default=None
             How continuous factors are binned; they are an error if None.
-        image_shape : tuple or None, default=None
-            Shape of one image, if rows are images; that of the estimator's images if None.
+        image_shape : tuple of int or None, default=None
+            Shape of one image if rows are images; that of the estimator's images if None.
         max_std : float, default=2.0
-            Range of the traversals in standard deviations.
+            Range of the traversals, in standard deviations.
+        n_jobs : int or None, default=None
+            Processes for the resamples and shuffles, threads for the fits. It does not change the
+            result.
+        random_state : int, RandomState instance or None, default=None
+            Passed to every metric that takes one. It also draws the resamples and shuffles.
 
         Returns
         -------
         report : DisentanglementReport
         """
-        codes = np.asarray(encode(estimator, X))
-        scores = disentanglement_report(
-            y,
-            codes,
-            metrics=list(metrics) if not isinstance(metrics, str) else metrics,
-            metric_params=metric_params,
-            n_bootstrap=n_bootstrap,
-            confidence_level=confidence_level,
-            n_permutations=n_permutations,
-            factor_bins=factor_bins,
-            output="dict",
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        level = f" Intervals hold {confidence_level:.0%}." if n_bootstrap else ""
+        pyplot(cls.__name__)
+        metrics = list(_METRICS) if metrics is None else metrics
+        _check_params(metric_params, _choose(metrics))
+        binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
+        with sharing():
+            codes = scored_codes(estimator, X)
+            scores: Any = disentanglement_report(
+                y,
+                codes,
+                metrics=metrics,
+                metric_params=metric_params,
+                n_resamples=n_resamples,
+                confidence_level=confidence_level,
+                n_permutations=n_permutations,
+                factor_bins=factor_bins,
+                output="dict",
+                n_jobs=n_jobs,
+                random_state=random_state,
+            )
+            displays = _displays(estimator, X, y, codes, factor_names, binned, image_shape, max_std)
+            elbo = _elbo(estimator, X)
+        level = f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
         sizes = f"{len(codes)} samples, {np.shape(y)[1]} factors, {codes.shape[1]} codes.{level}"
         return cls(
             scores,
-            _displays(estimator, X, y, codes, factor_names, factor_bins, image_shape, max_std),
-            title=f"Disentanglement report: {type(innermost(estimator)).__name__}",
-            summary=[sizes, *_elbo(estimator, X)],
+            displays,
+            title=f"Disentanglement report: {type(path_to_model(estimator)[1]).__name__}",
+            summary=[sizes, *elbo],
             estimator_text=repr(estimator),
         )
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """The report as a page of its own: styles and pictures are within.
+        """The report as a page that needs no other file: styles and pictures are inside.
 
         Parameters
         ----------
         path : str, Path or None, default=None
-            A file to write; none if None.
+            File to write the page to; it is only returned if None.
 
         Returns
         -------
@@ -258,17 +278,18 @@ def _displays(
     y: ArrayLike,
     codes: np.ndarray,
     factor_names: Sequence[str] | None,
-    factor_bins: int | str | None,
+    relevance_params: dict[str, Any],
     image_shape: Sequence[int] | None,
     max_std: float,
 ) -> dict[str, Any]:
-    """All pictures that can be made of the estimator, drawn in figures that do not show."""
+    """All pictures that the estimator allows, drawn in figures that do not show."""
     plt = pyplot("DisentanglementReport")
-    binned = {} if factor_bins is None else {"factor_bins": factor_bins}
-    named = {"factor_names": factor_names}
-    inner = innermost(estimator)
+    named: dict[str, Any] = {"factor_names": factor_names}
+    _, inner = path_to_model(estimator)
     displays: dict[str, Any] = {
-        "Relevance": RelevanceDisplay.from_predictions(y, codes, relevance_params=binned, **named),
+        "Relevance": RelevanceDisplay.from_predictions(
+            y, codes, relevance_params=relevance_params, **named
+        ),
         "Latents against factors": LatentFactorDisplay.from_predictions(
             y, codes, n_latents=10, **named
         ),
@@ -280,12 +301,15 @@ def _displays(
             y,
             max_std=max_std,
             n_latents=10,
-            relevance_params=binned,
+            relevance_params=relevance_params,
             image_shape=image_shape,
             **named,
         )
-        displays["Reconstructions"] = ReconstructionDisplay.from_estimator(
-            estimator, X, image_shape=image_shape
+        coder = coder_of(estimator, X, "DisentanglementReport")
+        displays["Reconstructions"] = ReconstructionDisplay.from_predictions(
+            coder.X[:10],
+            coder.decode(coder.codes[:10]),
+            image_shape=coder.image_shape if image_shape is None else image_shape,
         )
     if getattr(inner, "history_", None):
         displays["History"] = HistoryDisplay.from_estimator(estimator)
@@ -296,7 +320,7 @@ def _displays(
 
 def _elbo(estimator: Any, X: Any) -> list[str]:
     """A line about the likelihood, for models that have one."""
-    inner, inner_X = unwrap_estimator(estimator, X)
+    inner, inner_X = look_inside(estimator, X)
     if not hasattr(inner, "elbo_terms"):
         return []
     log_likelihood, kl = (np.asarray(term, dtype=float) for term in inner.elbo_terms(inner_X))

@@ -1,21 +1,21 @@
 """How a score spreads over seeds and folds."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import validate_params
 
-from ._common import COLORS, one_axes, score_label
+from .._params import validated
+from ._common import COLORS, Axes, check_drawing, one_axes, score_label
 from ._search import choose_param, default_labels, key_of, read_search, texts_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_LONG_NAME = 9
+# Letters up to which the name of a model stays upright.
+_MAX_SHORT = 9
 
 
+@dataclass(eq=False, repr=False)
 class ScoreDistributionDisplay:
     """Box plots of a score, one box per model: quartiles, median and every single value.
 
@@ -24,9 +24,9 @@ class ScoreDistributionDisplay:
     scores : dict of str to array-like of shape (n_repeats,)
         By model, the score of every seed or fold.
     label : str, default="score"
-        What the score is.
+        Name of the score.
     param : str or None, default=None
-        What the names of the models are values of.
+        Name of the parameter whose values tell the models apart.
 
     Attributes
     ----------
@@ -41,8 +41,8 @@ class ScoreDistributionDisplay:
 
     References
     ----------
-    R. T. Q. Chen et al., Isolating sources of disentanglement in variational autoencoders,
-    NeurIPS 2018, Figure 3.
+    Chen, Li, Grosse and Duvenaud (2018). Isolating sources of disentanglement in variational
+    autoencoders. NeurIPS. Figure 3.
 
     Examples
     --------
@@ -55,18 +55,13 @@ class ScoreDistributionDisplay:
     'MIG'
     """
 
-    def __init__(
-        self, scores: Mapping[str, ArrayLike], *, label: str = "score", param: str | None = None
-    ) -> None:
-        self.scores = scores
-        self.label = label
-        self.param = param
+    scores: Mapping[str, ArrayLike]
+    _: KW_ONLY
+    label: str = "score"
+    param: str | None = None
 
     @classmethod
-    @validate_params(
-        {"param": [str, None], "score": [str, None], "label": [str, None]},
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def from_search(
         cls,
         search: Any,
@@ -74,23 +69,23 @@ class ScoreDistributionDisplay:
         param: str | None = None,
         score: str | None = None,
         label: str | None = None,
-        ax: "Axes | None" = None,
+        ax: Axes | None = None,
         **options: Any,
     ) -> Self:
         """Draw the held-out scores of a fitted search, one box per value of a parameter.
 
-        A box holds all folds of all candidates with that value, such as those of other seeds.
+        A box holds the scores of all folds and of all candidates with that value, such as seeds.
 
         Parameters
         ----------
         search : fitted search
             Anything with ``cv_results_``.
         param : str or None, default=None
-            The parameter; None if the search had only one, seeds apart.
+            Which parameter; may be None if the search had only one, not counting seeds.
         score : str or None, default=None
-            Which score; None if the search had only one.
+            Which score; may be None if the search had only one.
         label : str or None, default=None
-            What to write for it.
+            How to write the name of the score; made from the name if None.
         ax : Axes or None, default=None
             Where to draw; a new figure if None.
         **options
@@ -100,10 +95,11 @@ class ScoreDistributionDisplay:
         -------
         display : ScoreDistributionDisplay
         """
+        check_drawing(cls.from_search, options)
         results = read_search(search, score, cls.__name__)
         if len(results.scores) > 1:
             raise ValueError(
-                f"The search has several scores, {list(results.scores)}: say which one with score=."
+                f"The search has several scores, {list(results.scores)}. Choose one with score=."
             )
         ((name, table),) = results.scores.items()
         param = choose_param(results, param)
@@ -121,15 +117,16 @@ class ScoreDistributionDisplay:
         )
         return display.plot(ax, **options)
 
-    def plot(self, ax: "Axes | None" = None, *, points: bool = True) -> Self:
-        """Draw.
+    @validated
+    def plot(self, ax: Axes | None = None, *, points: bool = True) -> Self:
+        """Draw one box per model.
 
         Parameters
         ----------
         ax : Axes or None, default=None
             Where to draw; a new figure if None.
         points : bool, default=True
-            Whether to draw every single value.
+            Whether to draw every single value beside the boxes.
 
         Returns
         -------
@@ -139,13 +136,13 @@ class ScoreDistributionDisplay:
         bad = [n for n, pool in pools.items() if not pool.size or not np.isfinite(pool).all()]
         if bad or not pools:
             raise ValueError(
-                f"scores must be one or more finite numbers by model; those of {bad} are not."
+                f"scores must be one or more finite numbers for each model, got others for {bad}."
             )
         self.ax_ = one_axes(ax, (max(3.5, 0.9 * len(pools) + 1.2), 3.6), type(self).__name__)
         self.figure_ = self.ax_.figure
         self._draw(pools, points)
         self.ax_.set_xticks(range(len(pools)), list(pools))
-        if max(map(len, pools)) > _LONG_NAME:
+        if max(map(len, pools)) > _MAX_SHORT:
             for tick in self.ax_.get_xticklabels():
                 tick.set(rotation=30, ha="right", rotation_mode="anchor")
         self.ax_.set(xlabel=self.param or "", ylabel=self.label)

@@ -1,6 +1,5 @@
 """Reading the results of a search, for the Displays of scores."""
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from numbers import Real
@@ -9,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import DegenerateScoreWarning
+from ..metrics._validation import warn_degenerate
 from ._common import score_label
 
-# What makes repetitions of a setting rather than settings.
+# Values of this parameter are repetitions of a setting, not settings.
 _SEEDS = "random_state"
 
 _MAX_TEXT = 24
@@ -43,7 +42,7 @@ def read_search(search: Any, scores: str | Sequence[str] | None, caller: str) ->
     wanted = known if scores is None else list(scores)
     unknown = [name for name in wanted if name not in known]
     if unknown or not wanted:
-        raise ValueError(f"scores must be out of those of the search, {known}, got {scores!r}.")
+        raise ValueError(f"scores must be among those of the search, {known}, got {scores!r}.")
     values = {}
     for name in wanted:
         keys = [
@@ -54,17 +53,15 @@ def read_search(search: Any, scores: str | Sequence[str] | None, caller: str) ->
         values[name] = np.column_stack([results[key] for key in keys]).astype(np.float64)
         n_missing = int((~np.isfinite(values[name])).sum())
         if n_missing:
-            warnings.warn(
+            warn_degenerate(
                 f"{n_missing} of {values[name].size} scores {name!r} of the search are not "
-                "finite and are left out: fits failed, or a score was undefined.",
-                DegenerateScoreWarning,
-                stacklevel=3,
+                "finite and are left out: fits failed, or a score was undefined."
             )
     return Results(list(results["params"]), values)
 
 
 def default_labels(search: Any) -> dict[str, str]:
-    """A single score is called "score" in a search; its function knows better."""
+    """A search calls its only score "score"; the scorer has a better name."""
     scorer = getattr(search, "scorer_", None)
     function = getattr(scorer, "_score_func", None)
     name = getattr(function, "__name__", getattr(scorer, "name", None))
@@ -74,17 +71,17 @@ def default_labels(search: Any) -> dict[str, str]:
 
 
 def choose_param(results: Results, param: str | None) -> str:
-    """The parameter of an axis: the one that was searched, if there is just one besides seeds."""
+    """The parameter of an axis: the one that was searched, if there is only one beside seeds."""
     searched = list(dict.fromkeys(name for candidate in results.params for name in candidate))
     if param is not None:
         if param not in searched:
-            raise ValueError(f"param must be one of those searched, {searched}, got {param!r}.")
+            raise ValueError(f"param must be among those searched, {searched}, got {param!r}.")
         return param
     settings = [name for name in searched if name.rsplit("__", 1)[-1] != _SEEDS] or searched
     if len(settings) != 1:
         raise ValueError(
-            f"The search varied several parameters, {settings}: say which one with param=. The "
-            "others are pooled, or give param_by= one of them."
+            f"The search varied several parameters, {settings}. Choose one with param=; the others "
+            "are pooled."
         )
     return settings[0]
 

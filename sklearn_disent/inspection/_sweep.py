@@ -1,13 +1,14 @@
 """Scores against a parameter, from a search."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions, validate_params
 
-from ._common import COLORS, axes_grid, score_label
+from .._params import Names, Scale, validated
+from ._common import COLORS, Axes, axes_grid, check_drawing, score_label
 from ._search import (
     choose_param,
     default_labels,
@@ -17,45 +18,43 @@ from ._search import (
     texts_of,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _MARKERS = "os^Dv*X"
 _STYLES = ("--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))
 
-# From this ratio of the largest to the least value on, a parameter is drawn on a log scale.
+# Ratio of the largest to the smallest value from which on a parameter is drawn on a log scale.
 _LOG_RATIO = 8
 
-# Values of a parameter up to which each has its tick.
+# Values of a parameter up to which each has its own tick.
 _MAX_TICKS = 8
 
-# Entries of a legend up to which it finds room within the axes.
+# Entries of a legend up to which it fits into the axes.
 _MAX_INSIDE = 3
 
 
+@dataclass(eq=False, repr=False)
 class SweepDisplay:
     """Scores of a search against one of its parameters, or one score against another.
 
-    Points are means, bars the standard deviation over folds and over whatever else was repeated
+    Points are means; bars are standard deviations over folds and over whatever else was repeated
     with the same value of the parameter, such as seeds.
 
     Parameters
     ----------
     values : list of length n_candidates
-        Value of the parameter in each candidate.
+        Value of the parameter of each candidate.
     scores : dict of str to array-like of shape (n_candidates, n_repeats)
         Scores by name.
     param : str, default="parameter"
         Name of the parameter.
     groups : list of length n_candidates or None, default=None
-        Candidates of the same group share a line.
+        Group of each candidate; candidates of the same group share a line.
     group_param : str or None, default=None
-        Name of the parameter behind the groups.
+        Name of the parameter whose values are the groups.
     baselines : dict or None, default=None
-        By name, the scores of a model without the parameter: a dict from score to array-like,
-        as from ``cross_validate``, whose ``test_`` is understood.
-    labels : dict or None, default=None
-        What to write for the name of a score, such as ``{"mig": "MIG"}``.
+        Scores of models without the parameter, by name: dicts from score to array-like, such as
+        the results of ``cross_validate``.
+    labels : dict of str to str or None, default=None
+        How to write the names of scores, such as ``{"mig": "MIG"}``; made from the names if None.
 
     Attributes
     ----------
@@ -72,8 +71,8 @@ class SweepDisplay:
 
     References
     ----------
-    R. T. Q. Chen et al., Isolating sources of disentanglement in variational autoencoders,
-    NeurIPS 2018, Figure 2.
+    Chen, Li, Grosse and Duvenaud (2018). Isolating sources of disentanglement in variational
+    autoencoders. NeurIPS. Figure 2.
 
     Examples
     --------
@@ -89,46 +88,27 @@ class SweepDisplay:
     'n_components'
     """
 
-    def __init__(
-        self,
-        values: Sequence[Any],
-        scores: Mapping[str, ArrayLike],
-        *,
-        param: str = "parameter",
-        groups: Sequence[Any] | None = None,
-        group_param: str | None = None,
-        baselines: Mapping[str, Mapping[str, ArrayLike]] | None = None,
-        labels: Mapping[str, str] | None = None,
-    ) -> None:
-        self.values = values
-        self.scores = scores
-        self.param = param
-        self.groups = groups
-        self.group_param = group_param
-        self.baselines = baselines
-        self.labels = labels
+    values: Sequence[Any]
+    scores: Mapping[str, ArrayLike]
+    _: KW_ONLY
+    param: str = "parameter"
+    groups: Sequence[Any] | None = None
+    group_param: str | None = None
+    baselines: Mapping[str, Mapping[str, ArrayLike]] | None = None
+    labels: Mapping[str, str] | None = None
 
     @classmethod
-    @validate_params(
-        {
-            "param": [str, None],
-            "param_by": [str, None],
-            "scores": [str, "array-like", None],
-            "baselines": [dict, None],
-            "labels": [dict, None],
-        },
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def from_search(
         cls,
         search: Any,
         *,
         param: str | None = None,
         param_by: str | None = None,
-        scores: str | Sequence[str] | None = None,
-        baselines: dict[str, Mapping[str, ArrayLike]] | None = None,
-        labels: dict[str, str] | None = None,
-        ax: "Axes | ArrayLike | None" = None,
+        scores: str | Names | None = None,
+        baselines: Mapping[str, Mapping[str, ArrayLike]] | None = None,
+        labels: Mapping[str, str] | None = None,
+        ax: Axes | ArrayLike | None = None,
         **options: Any,
     ) -> Self:
         """Draw the held-out scores of a fitted GridSearchCV or RandomizedSearchCV.
@@ -138,17 +118,19 @@ class SweepDisplay:
         search : fitted search
             Anything with ``cv_results_``.
         param : str or None, default=None
-            The parameter; None if the search had only one, seeds apart.
+            Which parameter; may be None if the search had only one, not counting seeds.
         param_by : str or None, default=None
-            Another parameter, each of whose values gets a line.
+            Another parameter, each value of which gets its own line.
         scores : str, list of str or None, default=None
-            Which scores; all if None.
+            Which scores to draw; all of them if None.
         baselines : dict or None, default=None
-            Models to compare with: results of ``cross_validate`` by name.
-        labels : dict or None, default=None
-            What to write for the names of scores.
+            Scores of models without the parameter, by name: dicts from score to array-like, such
+            as the results of ``cross_validate``.
+        labels : dict of str to str or None, default=None
+            How to write the names of scores, such as ``{"mig": "MIG"}``; made from the names if
+            None.
         ax : Axes, array of Axes or None, default=None
-            Where to draw; a new figure if None.
+            Where to draw; a new figure if None. One axes is divided.
         **options
             Passed to :meth:`plot`.
 
@@ -156,6 +138,7 @@ class SweepDisplay:
         -------
         display : SweepDisplay
         """
+        check_drawing(cls.from_search, options)
         results = read_search(search, scores, cls.__name__)
         param = choose_param(results, param)
         display = cls(
@@ -169,32 +152,29 @@ class SweepDisplay:
         )
         return display.plot(ax, **options)
 
-    @validate_params(
-        {"kind": [StrOptions({"curves", "tradeoff"})], "xscale": [str]},
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def plot(
         self,
-        ax: "Axes | ArrayLike | None" = None,
+        ax: Axes | ArrayLike | None = None,
         *,
-        kind: str = "curves",
-        xscale: str = "auto",
+        kind: Literal["curves", "tradeoff"] = "curves",
+        xscale: Scale | Literal["auto"] = "auto",
         name: str | None = None,
     ) -> Self:
-        """Draw.
+        """Draw one panel per score, or a single one of two scores.
 
         Parameters
         ----------
         ax : Axes, array of Axes or None, default=None
-            One axes per score, or one to be divided; a new figure if None.
+            Where to draw; a new figure if None. One axes is divided.
         kind : {"curves", "tradeoff"}, default="curves"
-            Every score against the parameter, one axes each; or the second score against the
-            first, with the parameter written beside the points.
-        xscale : str, default="auto"
-            Scale of the parameter; "auto" is "log" for positive numbers of which the largest is
-            at least 8 times the least.
+            "curves" draws every score against the parameter; "tradeoff" draws the second score
+            against the first, and writes the parameter beside the points.
+        xscale : {"linear", "log", "symlog", "asinh", "logit", "auto"}, default="auto"
+            Scale of the parameter; "auto" takes "log" for positive numbers of which the largest is
+            at least 8 times the smallest, else "linear".
         name : str or None, default=None
-            Name of the model in the legend, if there are no groups.
+            Name of the model in the legend if there are no groups; none if None.
 
         Returns
         -------
@@ -226,9 +206,9 @@ class SweepDisplay:
         if not self.scores:
             raise ValueError("scores must have at least one score, got none.")
         for name, score in self.scores.items():
-            if np.ndim(score) != 2 or len(score) != len(self.values):
+            if np.ndim(score) != 2 or np.shape(score)[0] != len(self.values):
                 raise ValueError(
-                    "scores must be (n_candidates, n_repeats) each, with one candidate per value; "
+                    "scores must be tables (n_candidates, n_repeats), one candidate per value; "
                     f"{name!r} has shape {np.shape(score)} for {len(self.values)} values."
                 )
 
@@ -249,7 +229,7 @@ class SweepDisplay:
     def _styles(self, name: str | None) -> dict[Any, dict[str, Any]]:
         """How to draw each group."""
         texts = {key_of(""): name} if self.groups is None else texts_of(self.groups)
-        if self.group_param and all(is_number(group) for group in self.groups):
+        if self.group_param and all(is_number(group) for group in self.groups or ()):
             texts = {key: f"{self.group_param} = {text}" for key, text in texts.items()}
         return {
             group: {
@@ -260,12 +240,11 @@ class SweepDisplay:
             for i, (group, text) in enumerate(texts.items())
         }
 
-    def _baseline(self, model: str, score: str) -> float | None:
-        results = self.baselines[model]
+    def _baseline(self, results: Mapping[str, ArrayLike], score: str) -> float | None:
         values = results.get(f"test_{score}", results.get(score))
         return None if values is None else float(np.mean(np.asarray(values)))
 
-    def _plot_curves(self, panel: "Axes", score: str, xscale: str, name: str | None) -> None:
+    def _plot_curves(self, panel: Axes, score: str, xscale: str, name: str | None) -> None:
         texts = texts_of(self.values)
         numeric = all(is_number(value) for value in self.values)
         places = {key: key if numeric else i for i, key in enumerate(texts)}
@@ -284,13 +263,13 @@ class SweepDisplay:
         else:
             panel.set_xticks(list(places.values()), list(texts.values()))
             panel.margins(x=0.1)
-        for model, style in zip(self.baselines or {}, _STYLES * 4):
-            level = self._baseline(model, score)
+        for (model, results), style in zip((self.baselines or {}).items(), _STYLES * 4):
+            level = self._baseline(results, score)
             if level is not None:
                 panel.axhline(level, color="0.3", linestyle=style, label=model)
         panel.set_ylabel(score_label(score, self.labels))
 
-    def _plot_tradeoff(self, panel: "Axes", name: str | None) -> None:
+    def _plot_tradeoff(self, panel: Axes, name: str | None) -> None:
         first, second = self.scores
         across, up = self._lines(first), self._lines(second)
         texts, styles = texts_of(self.values), self._styles(name)
@@ -304,17 +283,17 @@ class SweepDisplay:
             )  # fmt: skip
             for key, place in zip(keys, zip(x_mean, y_mean)):
                 panel.annotate(texts[key], place, (5, 5), textcoords="offset points", fontsize=9)
-        for model, marker in zip(self.baselines or {}, "x+1234" * 4):
-            point = self._baseline(model, first), self._baseline(model, second)
-            if None not in point:
-                panel.plot(*point, marker, color="0.3", markersize=9, label=model)
+        for (model, results), marker in zip((self.baselines or {}).items(), "x+1234" * 4):
+            right, high = self._baseline(results, first), self._baseline(results, second)
+            if right is not None and high is not None:
+                panel.plot(right, high, marker, color="0.3", markersize=9, label=model)
         panel.set(xlabel=score_label(first, self.labels), ylabel=score_label(second, self.labels))
         panel.set_title(f"at the points: {self.param}", fontsize=9, loc="left")
         panel.margins(0.1)
         _add_legend(panel)
 
 
-def _set_numbers(panel: "Axes", numbers: NDArray[np.float64], xscale: str) -> None:
+def _set_numbers(panel: Axes, numbers: NDArray[np.float64], xscale: str) -> None:
     is_wide = numbers[0] > 0 and numbers[-1] >= _LOG_RATIO * numbers[0]
     panel.set_xscale(("log" if is_wide else "linear") if xscale == "auto" else xscale)
     if len(numbers) <= _MAX_TICKS:
@@ -322,11 +301,16 @@ def _set_numbers(panel: "Axes", numbers: NDArray[np.float64], xscale: str) -> No
         panel.set_xticks([], minor=True)
 
 
-def _add_legend(panel: "Axes") -> None:
+def _add_legend(panel: Axes) -> None:
     n_entries = len(panel.get_legend_handles_labels()[1])
     if n_entries > _MAX_INSIDE:
-        # Above the axes, where no line can lie beneath it.
-        place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "borderaxespad": 0.2}
+        # Above the axes, where it covers no line.
+        place: dict[str, Any] = {
+            "loc": "lower left",
+            "bbox_to_anchor": (0, 1),
+            "ncols": 2,
+            "borderaxespad": 0.2,
+        }
         panel.legend(frameon=False, fontsize=9, **place)
     elif n_entries:
         panel.legend(frameon=False, fontsize=9)

@@ -1,29 +1,55 @@
 """What a model decodes while one latent moves and the others rest."""
 
-from collections.abc import Sequence
-from numbers import Integral, Real
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._params import (
+    AtLeastTwo,
+    ImageShape,
+    Names,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    Scale,
+    validated,
+)
 from ..metrics import relevance_matrix
-from ._common import Coder, assignment, axes_grid, coder_of, names_of, one_axes, pyplot
+from ..metrics._relevance import Kind
+from ._common import (
+    Axes,
+    Coder,
+    Colormap,
+    assignment,
+    check_drawing,
+    check_relevance,
+    coder_of,
+    colormap,
+    label_edges,
+    latent_kl,
+    names_of,
+    one_axes,
+    panel_grid,
+    pyplot,
+    scored_codes,
+)
 from ._images import as_images, centers, intensities, show_mosaic
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+Base = Literal["prior"] | NonNegativeInt
+Order = Literal["auto", "kl", "std", "factor", "index"]
+Latents = Annotated[Sequence[int], "array-like"]
 
-_ORDERS = {"auto", "kl", "std", "factor", "index"}
 
-
+@dataclass(eq=False, repr=False)
 class TraversalDisplay:
-    """What each latent does: one row per latent, which moves while all others rest.
+    """What each latent encodes: one row per latent, which moves while all others rest.
 
-    Images of one or three channels are drawn as such; rows as curves over their features,
-    coloured by the value of the latent, and rows of two features as paths in the plane.
+    Images of one or three channels are drawn as images; rows are drawn as curves over their
+    features, colored by the value of the latent, and rows of two features as paths in the plane.
 
     Parameters
     ----------
@@ -31,20 +57,20 @@ class TraversalDisplay:
         Decoded observations; an observation has shape (height, width), (channels, height, width),
         (height, width, channels) or (features,).
     steps : array-like of shape (n_steps,)
-        Where the latents go, in standard deviations.
+        Values that each latent takes, in standard deviations.
     labels : list of str or None, default=None
-        One per latent; "z0", "z1", ... if None.
+        Names of the latents; "z0", "z1", ... if None.
     rest : str, default=""
-        Where the other latents are, for the label of the axis.
+        Where the other latents rest, for the label of the axis.
     title : str or None, default=None
-        A title.
-    image_shape : tuple or None, default=None
-        Shape of one image, if rows are images: (height, width) or (channels, height, width).
+        Title of the picture; none if None.
+    image_shape : tuple of int or None, default=None
+        Shape of one image if rows are images: (height, width) or (channels, height, width).
 
     Attributes
     ----------
     latents_ : ndarray of shape (n_latents,)
-        Which latents are drawn, in order; set by :meth:`from_estimator`.
+        Which latents are drawn, in order; only after :meth:`from_estimator`.
     ax_ : Axes or None
         The axes of images, None for rows.
     axes_ : ndarray of Axes
@@ -54,8 +80,8 @@ class TraversalDisplay:
 
     See Also
     --------
-    LatentFactorDisplay : The other way: what latents make of the factors.
-    ReconstructionDisplay : Whether what is decoded resembles the data.
+    LatentFactorDisplay : The reverse, how latents change with factors.
+    ReconstructionDisplay : Whether decoded observations resemble the data.
 
     Examples
     --------
@@ -71,54 +97,34 @@ class TraversalDisplay:
     (3, 5, 8, 8)
     """
 
-    def __init__(
-        self,
-        decoded: ArrayLike,
-        *,
-        steps: ArrayLike,
-        labels: Sequence[str] | None = None,
-        rest: str = "",
-        title: str | None = None,
-        image_shape: Sequence[int] | None = None,
-    ) -> None:
-        self.decoded = decoded
-        self.steps = steps
-        self.labels = labels
-        self.rest = rest
-        self.title = title
-        self.image_shape = image_shape
+    decoded: ArrayLike
+    _: KW_ONLY
+    steps: ArrayLike
+    labels: Sequence[str] | None = None
+    rest: str = ""
+    title: str | None = None
+    image_shape: ImageShape | None = None
+    latents_: NDArray[np.int64] = field(init=False)
+    ax_: Axes | None = field(init=False)
 
     @classmethod
-    @validate_params(
-        {
-            "base": [StrOptions({"prior"}), Interval(Integral, 0, None, closed="left")],
-            "order": [StrOptions(_ORDERS), "array-like"],
-            "n_latents": [Interval(Integral, 1, None, closed="left"), None],
-            "n_steps": [Interval(Integral, 2, None, closed="left")],
-            "max_std": [Interval(Real, 0, None, closed="neither")],
-            "factor_names": ["array-like", None],
-            "relevance": [str],
-            "relevance_params": [dict, None],
-            "image_shape": ["array-like", None],
-        },
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def from_estimator(
         cls,
         estimator: Any,
         X: Any,
         y: Any = None,
         *,
-        base: str | int = "prior",
-        order: str | Sequence[int] = "auto",
-        n_latents: int | None = None,
-        n_steps: int = 11,
-        max_std: float = 2.0,
-        factor_names: Sequence[str] | None = None,
-        relevance: str = "mutual_info",
-        relevance_params: dict[str, Any] | None = None,
-        image_shape: Sequence[int] | None = None,
-        ax: "Axes | None" = None,
+        base: Base = "prior",
+        order: Order | Latents = "auto",
+        n_latents: PositiveInt | None = None,
+        n_steps: AtLeastTwo = 11,
+        max_std: PositiveFloat = 2.0,
+        factor_names: Names | None = None,
+        relevance: Kind = "mutual_info",
+        relevance_params: Mapping[str, Any] | None = None,
+        image_shape: ImageShape | None = None,
+        ax: Axes | ArrayLike | None = None,
         **options: Any,
     ) -> Self:
         """Decode traversals of a fitted model, and draw them.
@@ -126,41 +132,46 @@ class TraversalDisplay:
         Parameters
         ----------
         estimator : estimator
-            A fitted transformer that can be inverted, a Pipeline that ends in one, or a search.
+            A fitted transformer with ``inverse_transform``, a Pipeline that ends in one, or a
+            search over either.
         X : array-like
-            Observations: they order the latents and, for a model without a prior, say how far
-            codes go.
+            Observations. They give the order of the latents and, for a model without a prior, the
+            range of the codes.
         y : array-like of shape (n_samples, n_factors) or None, default=None
-            Factors of X, to order the latents by.
+            Their factors; with them latents can be ordered by factor.
         base : "prior" or int, default="prior"
-            Where the other latents rest: at the mean of the prior, or at the code of this
-            observation of X (a posterior traversal).
+            Where the other latents rest: at the mean of the prior, or at the code of the
+            observation of X with this number (a posterior traversal).
         order : {"auto", "kl", "std", "factor", "index"} or list of int, default="auto"
+            Which latents to draw, and in which order:
+
             - "kl": by the mean KL divergence of the posterior from N(0, 1), largest first;
             - "std": by the standard deviation of the codes, largest first;
-            - "factor": the latents that are matched one to one with the factors, in the order
+            - "factor": first the latents that are matched one to one with a factor, in the order
               of the factors, then the others;
-            - "index": as they are;
-            - a list: these latents.
+            - "index": by number;
+            - a list: these latents;
             - "auto": "factor" if there is `y`, else "kl" if the model has a posterior, else "std".
         n_latents : int or None, default=None
-            How many to draw; all if None.
+            How many latents to draw; all of them if None.
         n_steps : int, default=11
-            Number of values of each latent.
+            Number of values that each latent takes.
         max_std : float, default=2.0
-            Range: latents go from ``-max_std`` to ``max_std`` standard deviations of the prior,
-            or around the mean of their codes in a model without one.
+            Range of the latents: from ``-max_std`` to ``max_std`` standard deviations of the
+            prior, or of the codes around their mean in a model without a prior.
         factor_names : list of str or None, default=None
-            Names for the labels.
-        relevance : str, default="mutual_info"
-            Kind of :func:`~sklearn_disent.metrics.relevance_matrix` that matches latents with
-            factors.
+            Names; those of the columns of a DataFrame if None.
+        relevance : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
+                default="mutual_info"
+            Kind of :func:`~sklearn_disent.metrics.relevance_matrix` by which latents are matched
+            with factors.
         relevance_params : dict or None, default=None
-            Its options, such as ``{"factor_bins": 10}`` for continuous factors.
-        image_shape : tuple or None, default=None
-            Shape of one image, if rows are images; that of the estimator's images if None.
-        ax : Axes or None, default=None
-            Where to draw; a new figure if None.
+            Options of the matrix, such as ``{"factor_bins": 10}`` for continuous factors.
+        image_shape : tuple of int or None, default=None
+            Shape of one image if rows are images; that of the estimator's images if None.
+        ax : Axes, array of Axes or None, default=None
+            Where to draw; a new figure if None. Rows need as many axes as there are latents, or
+            one to be divided.
         **options
             Passed to :meth:`plot`.
 
@@ -168,9 +179,17 @@ class TraversalDisplay:
         -------
         display : TraversalDisplay
         """
+        check_drawing(cls.from_estimator, options)
+        check_relevance(relevance, relevance_params)
         coder = coder_of(estimator, X, cls.__name__)
         order = _resolve(order, coder, y)
-        names = _matched_names(order, coder, y, factor_names, relevance, relevance_params)
+        names = {}
+        if y is not None:
+            matrix = relevance_matrix(
+                y, scored_codes(estimator, X), kind=relevance, **(relevance_params or {})
+            )
+            given = names_of(factor_names, y, len(matrix), "factor ", "factor_names")
+            names = {j: given[k] for k, j in assignment(matrix).items()}
         latents, labels = _ordered(order, coder, names)
         latents, labels = latents[:n_latents], labels[:n_latents]
         steps = np.linspace(-max_std, max_std, n_steps)
@@ -187,45 +206,55 @@ class TraversalDisplay:
         display.latents_ = latents
         return display.plot(ax, **options)
 
+    @validated
     def plot(
-        self, ax: "Axes | None" = None, *, cmap: str | None = None, yscale: str = "linear"
+        self,
+        ax: Axes | ArrayLike | None = None,
+        *,
+        cmap: str | Colormap | None = None,
+        yscale: Scale = "linear",
     ) -> Self:
-        """Draw.
+        """Draw the images in one row per latent, or one panel per latent.
 
         Parameters
         ----------
-        ax : Axes or None, default=None
-            Where to draw; a new figure if None.
-        cmap : str or None, default=None
-            Colours of images of one channel, "gray" if None ("gray_r" draws them as ink on
-            paper); of the curves, "viridis" if None.
-        yscale : str, default="linear"
-            Scale of the curves; "symlog" serves features of very different size.
+        ax : Axes, array of Axes or None, default=None
+            Where to draw; a new figure if None. Rows need as many axes as there are latents, or
+            one to be divided.
+        cmap : str, Colormap or None, default=None
+            Colors of images of one channel, "gray" if None ("gray_r" draws them as ink on
+            paper); of curves, "viridis" if None.
+        yscale : {"linear", "log", "symlog", "asinh", "logit"}, default="linear"
+            Scale of the curves; "symlog" suits features of very different size.
 
         Returns
         -------
         self : TraversalDisplay
         """
+        colors = None if cmap is None else colormap(cmap)
         decoded, labels = self._checked()
         images = self._images(decoded)
         if images is None:
-            self._plot_rows(ax, decoded, labels, cmap or "viridis", yscale)
+            self._plot_rows(ax, decoded, labels, colors or colormap("viridis"), yscale)
         else:
-            self._plot_images(ax, images, labels, cmap or "gray")
+            self._plot_images(ax, images, labels, colors or colormap("gray"))
         self.figure_ = self.axes_.flat[0].figure
         return self
 
-    def to_gif(self, path: str | Path, *, duration: float = 0.1, cmap: str = "gray") -> Path:
-        """Write an animation in which all latents move at once, each in its own picture.
+    @validated
+    def to_gif(
+        self, path: str | Path, *, duration: PositiveFloat = 0.1, cmap: str | Colormap = "gray"
+    ) -> Path:
+        """Write an animation in which all latents move at once, each in its own panel.
 
         Parameters
         ----------
         path : str or Path
-            The file, usually ``*.gif``.
+            The file to write, usually ``*.gif``.
         duration : float, default=0.1
             Seconds per step.
-        cmap : str, default="gray"
-            Colours of images of one channel.
+        cmap : str or Colormap, default="gray"
+            Colors of images of one channel; "gray_r" draws them as ink on paper.
 
         Returns
         -------
@@ -237,6 +266,7 @@ class TraversalDisplay:
         from matplotlib.animation import FuncAnimation, PillowWriter
         from matplotlib.figure import Figure
 
+        colors = colormap(cmap)
         decoded, labels = self._checked()
         images = self._images(decoded)
         if images is None:
@@ -250,7 +280,7 @@ class TraversalDisplay:
         axes = figure.subplots(n_rows, n_columns, squeeze=False).flat
         shown = []
         for panel, image, label in zip(axes, images[:, 0], labels):
-            shown.append(panel.imshow(image, cmap=cmap, vmin=0, vmax=1))
+            shown.append(panel.imshow(image, cmap=colors, vmin=0, vmax=1))
             panel.set_title(label, fontsize=9)
         for panel in axes[:]:
             panel.set_axis_off()
@@ -265,15 +295,16 @@ class TraversalDisplay:
         # There and back, so that the loop has no jump.
         order = [*range(len(steps)), *range(len(steps) - 2, 0, -1)]
         path = Path(path)
-        FuncAnimation(figure, draw, frames=order).save(path, PillowWriter(fps=1 / duration))
+        writer = PillowWriter(fps=1 / duration)  # type: ignore[arg-type]  # need not be whole
+        FuncAnimation(figure, draw, frames=order).save(path, writer)
         return path
 
     def _checked(self) -> tuple[NDArray, list[str]]:
-        decoded = np.asarray(self.decoded)
-        if decoded.ndim < 3 or decoded.shape[1] != len(self.steps):
+        decoded, n_steps = np.asarray(self.decoded), np.size(self.steps)
+        if decoded.ndim < 3 or decoded.shape[1] != n_steps:
             raise ValueError(
                 "decoded must be (n_latents, n_steps, ...) with one step per entry of steps, got "
-                f"shape {decoded.shape} and {len(self.steps)} steps."
+                f"shape {decoded.shape} and {n_steps} steps."
             )
         return decoded, names_of(self.labels, None, len(decoded), "z", "labels")
 
@@ -284,13 +315,11 @@ class TraversalDisplay:
             return None
         return intensities(images)[0].reshape(*decoded.shape[:2], *images.shape[1:])
 
-    def _plot_images(
-        self, ax: "Axes | None", images: NDArray, labels: list[str], cmap: str
-    ) -> None:
+    def _plot_images(self, ax: Any, images: NDArray, labels: list[str], cmap: Colormap) -> None:
         n_latents, n_steps = images.shape[:2]
         size = 0.62 * n_steps + 1.4, 0.62 * n_latents + 0.9
         self.ax_ = one_axes(ax, size, type(self).__name__)
-        show_mosaic(self.ax_, images, cmap=cmap)
+        show_mosaic(self.ax_, images, cmap)
         rows, columns = centers(images)
         self.ax_.set_yticks(rows, labels, fontsize=9)
         middle = [] if n_steps % 2 == 0 else [n_steps // 2]
@@ -305,23 +334,17 @@ class TraversalDisplay:
         return "standard deviations of the latent" + (f", {self.rest}" if self.rest else "")
 
     def _plot_rows(
-        self,
-        ax: "Axes | ArrayLike | None",
-        decoded: NDArray,
-        labels: list[str],
-        cmap: str,
-        yscale: str,
+        self, ax: Any, decoded: NDArray, labels: list[str], cmap: Colormap, yscale: Scale
     ) -> None:
         import matplotlib
 
-        n_columns = min(4, len(decoded))
-        n_rows = -(-len(decoded) // n_columns)
-        size = 2.4 * n_columns + 1.0, 2.0 * n_rows + 0.8
-        shape = n_rows, n_columns
-        axes = axes_grid(ax, shape, size, type(self).__name__, sharex=True, sharey=True)
+        axes = panel_grid(
+            ax, len(decoded), min(4, len(decoded)), type(self).__name__,
+            panel=(2.4, 2.0), margin=(1.0, 0.8), sharex=True, sharey=True,
+        )  # fmt: skip
         steps = np.asarray(self.steps)
         norm = matplotlib.colors.Normalize(steps.min(), steps.max())
-        colors = matplotlib.colormaps[cmap](norm(steps))
+        colors = cmap(norm(steps))
         in_plane = decoded.shape[2] == 2
         for panel, rows, label in zip(axes.flat, decoded, labels):
             if in_plane:
@@ -332,31 +355,28 @@ class TraversalDisplay:
                     panel.plot(row, color=color, linewidth=1)
             panel.set_yscale(yscale)
             panel.set_title(label, fontsize=9)
-        for panel in axes.flat[len(decoded) :]:
-            panel.set_axis_off()
-        for panel in axes[-1]:
-            panel.set_xlabel("feature 0" if in_plane else "feature")
-        for panel in axes[:, 0]:
-            panel.set_ylabel("feature 1" if in_plane else "decoded value")
+        label_edges(
+            axes, *(("feature 0", "feature 1") if in_plane else ("feature", "decoded value"))
+        )
         mappable = matplotlib.cm.ScalarMappable(norm, cmap)
         label = self._axis_label().replace(", ", ",\n")
         axes.flat[0].figure.colorbar(mappable, ax=axes, label=label)
         self.ax_, self.axes_ = None, axes
 
 
-def _title(coder: Coder, base: str | int) -> str:
+def _title(coder: Coder, base: Base) -> str:
     if not hasattr(coder.estimator, "posterior"):
         return "latent traversals"
     return "prior traversals" if base == "prior" else "posterior traversals"
 
 
 def _resolve(order: Any, coder: Coder, y: Any) -> Any:
-    """What "auto" means here; an error where an order cannot be had."""
+    """What "auto" stands for; an error where the model or the data do not give an order."""
     has_posterior = hasattr(coder.estimator, "posterior")
     if isinstance(order, str) and order == "auto":
         return "factor" if y is not None else "kl" if has_posterior else "std"
     if isinstance(order, str) and order == "factor" and y is None:
-        raise ValueError("order='factor' needs the factors of X, got y=None.")
+        raise ValueError("order='factor' needs the factors of X, got y=None. Pass y.")
     if isinstance(order, str) and order == "kl" and not has_posterior:
         raise ValueError(
             f"order='kl' needs a posterior, and {type(coder.estimator).__name__} has none. Use "
@@ -365,28 +385,12 @@ def _resolve(order: Any, coder: Coder, y: Any) -> Any:
     return order
 
 
-def _matched_names(
-    order: Any,
-    coder: Coder,
-    y: Any,
-    factor_names: Sequence[str] | None,
-    kind: str,
-    params: dict[str, Any] | None,
-) -> dict[int, str]:
-    """Latent -> name of the factor that is matched with it, in the order of the factors."""
-    if y is None:
-        return {}
-    relevance = relevance_matrix(y, coder.codes, kind=kind, **(params or {}))
-    names = names_of(factor_names, y, len(relevance), "factor ", "factor_names")
-    return {j: names[k] for k, j in assignment(relevance).items()}
-
-
 def _ordered(order: Any, coder: Coder, names: dict[int, str]) -> tuple[NDArray, list[str]]:
     """Latents in order, and what to write beside them."""
     n_latents = coder.codes.shape[1]
     texts = [f"z{j}" for j in range(n_latents)]
     if hasattr(coder.estimator, "posterior"):
-        amount = _kl(*coder.estimator.posterior(coder.inner_X))
+        amount = latent_kl(coder.estimator, coder.inner_X)
         texts = [f"{text}, KL {kl:.1f}" for text, kl in zip(texts, amount)]
     else:
         amount = coder.codes.std(axis=0)
@@ -402,27 +406,22 @@ def _ordered(order: Any, coder: Coder, names: dict[int, str]) -> tuple[NDArray, 
     return latents, [f"{names[j]}: {texts[j]}" if j in names else texts[j] for j in latents]
 
 
-def _kl(mean: NDArray, log_var: NDArray) -> NDArray:
-    """Mean KL divergence of N(mean, exp(log_var)) from N(0, 1), per latent, in nats."""
-    return 0.5 * (mean**2 + np.exp(log_var) - log_var - 1).mean(axis=0)
-
-
 def _check_latents(order: Any, n_latents: int) -> NDArray:
     latents = np.asarray(order)
     is_index = latents.ndim == 1 and latents.size and latents.dtype.kind in "iu"
     if not is_index or latents.min() < 0 or latents.max() >= n_latents:
         raise ValueError(
-            f"order must be one of {sorted(_ORDERS)} or a list of latents between 0 and "
+            f"order must be one of {list(get_args(Order))} or a list of latents between 0 and "
             f"{n_latents - 1}, got {order!r}."
         )
     return latents
 
 
-def _decode(coder: Coder, latents: NDArray, steps: NDArray, base: str | int) -> NDArray:
+def _decode(coder: Coder, latents: NDArray, steps: NDArray, base: Base) -> NDArray:
     n_codes = coder.codes.shape[1]
     normal = np.repeat(steps[:, None], n_codes, axis=1)
     if hasattr(coder.estimator, "posterior"):
-        # A learnt prior maps N(0, 1) to each latent: its steps are those of equal quantiles.
+        # A learned prior maps N(0, 1) to each latent: steps are at the same quantiles.
         from_normal = getattr(coder.estimator, "_from_normal", lambda normal: normal)
         values, center = from_normal(normal), from_normal(np.zeros((1, n_codes)))[0]
     else:
@@ -431,7 +430,8 @@ def _decode(coder: Coder, latents: NDArray, steps: NDArray, base: str | int) -> 
     if base != "prior":
         if base >= len(coder.codes):
             raise ValueError(
-                f"base={base} is no observation of X, which has {len(coder.codes)} of them."
+                f"base must be 'prior' or the number of an observation of X, 0 to "
+                f"{len(coder.codes) - 1}, got {base}."
             )
         center = coder.codes[base]
     codes = np.tile(center, (len(latents), len(steps), 1))

@@ -1,9 +1,9 @@
-"""From logic to metric: write a property as a predicate, get its truth and its distance from truth.
+"""From logic to metric: a property, written as a predicate, has a truth and a distance from truth.
 
 Zhang and Sugiyama (2024) turn a first-order predicate over equations into a number in [0, inf],
-0 being the best: equality becomes a strict premetric, the connectives become operations of a
+of which 0 is best: equality becomes a strict premetric, the connectives become operations of a
 quantale, "for all" becomes an aggregator and "exists" an infimum. Here a predicate is a tree over
-finite tables that is evaluated both ways, by `truth` and by `quantity`::
+finite tables which is evaluated both ways, by `truth` and by `quantity`::
 
     logic                      metric (`Semantics`)     choices
     equality ``a == b``        strict premetric         `PREMETRICS`, any callable
@@ -16,8 +16,8 @@ finite tables that is evaluated both ways, by `truth` and by `quantity`::
 
 Examples
 --------
-A code ``m`` of two binary factors, and two ways to call it modular. First, codes agree where
-their factor agrees ("0/inf" on the factors makes the condition of the implication sharp):
+A code ``m`` of two binary factors, and two ways of saying that it is modular. First, codes agree
+where their factor agrees ("0/inf" on the factors makes the condition of the implication sharp):
 
 >>> from sklearn_disent.logic import (
 ...     And, Equal, Exists, FiniteSet, Forall, Function, Semantics, Variable, functions)
@@ -44,15 +44,15 @@ best product function, here over a finite set of candidates:
 >>> product.quantity(Semantics("squared_euclidean", forall="mean"))  # the variances, 1 + 4
 5.0
 
-Informative means injective, or with a left inverse: one property, two quantities. Variables may
-also be the parameters of a function, here of ``y`` and ``v``:
+A code is informative if it is injective, or if it has a left inverse: one property, two quantities.
+Variables may also be the parameters of a function, here ``y`` and ``v``:
 
 >>> Y = FiniteSet([0.0, 0.5, 1.0], "Y")
 >>> m = Function("m", Y, lambda y: 0.01 * y)
 >>> injective = Forall(Y, lambda y, v: (m(y) == m(v)) >> (y == v))
 >>> injective
 ∀ y, v ∈ Y. (m(y) = m(v)) → (y = v)
->>> injective.truth(), round(injective.quantity(), 6)  # true, yet it contracts 1 to 0.01
+>>> injective.truth(), round(injective.quantity(), 6)  # true, but it contracts 1 to 0.01
 (True, 0.99)
 >>> invertible = Exists(functions(m.image(), Y), lambda h: Forall(Y, lambda y: h(m(y)) == y))
 >>> invertible.truth(), invertible.quantity()
@@ -62,21 +62,21 @@ Notes
 -----
 Departures from the paper, and gaps in it:
 
-- Quantity 0 implies truth only if what is negated or stands before an arrow is itself 0 when
-  true; Theorem 1 is stated without this. `Predicate.guarantee` checks it.
-- The mean square distance over all ordered pairs is twice the variance (Example 8 has once).
-- A "mean_square" inside a "mean_square" squares twice. For the variances of equation 17 take
+- Quantity 0 implies truth only if whatever is negated, or stands before an arrow, is itself 0 when
+  it is true; Theorem 1 is stated without this condition. `Predicate.guarantee` checks it.
+- The mean square distance over all ordered pairs is twice the variance (Example 8 has it once).
+- A "mean_square" inside a "mean_square" squares twice. For the variances of equation 17 use
   "mean" with "squared_euclidean", or one `Forall` over several variables.
 - The infimum is over a finite set of candidates.
 - No operation of the tables underflows to 0: floating point keeps false apart from true.
 
 References
 ----------
-Y. Zhang and M. Sugiyama. Enriching Disentanglement: From Logical Definitions to Quantitative
-Metrics. NeurIPS 2024.
+Zhang and Sugiyama (2024). Enriching disentanglement: from logical definitions to quantitative
+metrics. NeurIPS.
 """
 
-from sklearn_disent.logic._predicates import (
+from ._predicates import (
     And,
     Equal,
     Exists,
@@ -87,7 +87,7 @@ from sklearn_disent.logic._predicates import (
     Or,
     Predicate,
 )
-from sklearn_disent.logic._quantale import (
+from ._quantale import (
     AGGREGATORS,
     CONJUNCTIONS,
     DISJUNCTIONS,
@@ -102,7 +102,7 @@ from sklearn_disent.logic._quantale import (
     Premetric,
     Semantics,
 )
-from sklearn_disent.logic._terms import FiniteSet, Function, Term, Variable, functions
+from ._terms import FiniteSet, Function, Term, Variable, functions
 
 __all__ = [
     "FiniteSet",

@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from sklearn_disent.logic._quantale import Array, Semantics
-from sklearn_disent.logic._terms import (
+from ._quantale import Array, Conjunction, Disjunction, Negation, Semantics
+from ._terms import (
     FiniteSet,
     Function,
     Term,
@@ -25,16 +25,25 @@ from sklearn_disent.logic._terms import (
 
 
 class Guarantee(NamedTuple):
-    """What is certain about a predicate's quantity; each may hold for a value without it."""
+    """What is certain about the quantity of a predicate.
+
+    What is not guaranteed may still hold for the data at hand.
+
+    See Also
+    --------
+    Predicate.guarantee : The guarantee of a predicate.
+    """
 
     zero_implies_true: bool
+    """Whether the predicate is true wherever its quantity is 0."""
     true_implies_zero: bool
+    """Whether the quantity is 0 wherever the predicate is true."""
 
 
 class Predicate(ABC):
     """Predicate over finite tables; compose with ``&``, ``|``, ``>>`` (if ... then) and ``~``.
 
-    Python binds these operators closer than ``==``, so put equations in parentheses.
+    These operators bind more tightly than ``==``, so put equations in parentheses.
     """
 
     def __and__(self, other: Predicate) -> And:
@@ -65,7 +74,7 @@ class Predicate(ABC):
 
         Returns
         -------
-        truth : bool, or ndarray of bool with an axis for each variable in `over`
+        truth : bool, or ndarray of bool with one axis per variable in `over`
         """
         free = _variables(over)
         value = _fill(self._truth(free), free)
@@ -78,15 +87,15 @@ class Predicate(ABC):
 
         Parameters
         ----------
-        semantics : Semantics, default=None
+        semantics : Semantics or None, default=None
             What stands for equality, connectives and quantifiers; ``Semantics()`` if None.
         over : Variable or sequence of Variable, default=()
-            Free variables of the predicate. The least value over one shows which element comes
-            closest to a proof of existence.
+            Free variables of the predicate. Where the quantity over a variable is least, its
+            element comes closest to a proof of existence.
 
         Returns
         -------
-        quantity : float, or ndarray with an axis for each variable in `over`
+        quantity : float, or ndarray with one axis per variable in `over`
 
         See Also
         --------
@@ -102,13 +111,20 @@ class Predicate(ABC):
         (array([3., 2., 1., 2., 3.]), 2)
         """
         if not isinstance(semantics := semantics or Semantics(), Semantics):
-            raise TypeError(f"semantics must be a Semantics, got {semantics!r}.")
+            raise TypeError(
+                f"semantics must be a Semantics or None, got {semantics!r}. Write Semantics(...)."
+            )
         free = _variables(over)
         value = _fill(self._quantity(free, semantics), free)
         return value if free else float(value)
 
     def guarantee(self, semantics: Semantics | None = None) -> Guarantee:
-        """Tell what Theorem 1 of the paper secures for this predicate.
+        """What Theorem 1 of the paper guarantees for this predicate.
+
+        Parameters
+        ----------
+        semantics : Semantics or None, default=None
+            What stands for equality, connectives and quantifiers; ``Semantics()`` if None.
 
         Returns
         -------
@@ -118,10 +134,10 @@ class Predicate(ABC):
         Notes
         -----
         The theorem says that 0 implies true for every predicate, and that the converse holds
-        without implications. The first part needs a condition that the paper leaves unsaid: what
-        is negated or stands before an arrow must itself be 0 when true. ``(p >> q) >> r`` with
-        quantities 1, 2 and 0.5 of p, q and r is false with quantity 0. Both parts hold for every
-        predicate with the discontinuous implication and negation "exact".
+        without implications. The first part needs a condition that the paper does not state:
+        whatever is negated, or stands before an arrow, must itself be 0 when it is true. If p, q
+        and r have the quantities 1, 2 and 0.5, ``(p >> q) >> r`` is false, but its quantity is 0.
+        Both parts hold for every predicate with the discontinuous implication and negation "exact".
         """
         return self._guarantee(semantics or Semantics())
 
@@ -147,7 +163,7 @@ def _fill(values: Array, over: tuple[Variable, ...]) -> Array:
 
 
 def _join(operation: Callable[..., Array], *parts: Array) -> Array:
-    """Fold tables that may vary along different variables."""
+    """Reduce tables that may vary along different variables."""
     _guard(np.broadcast_shapes(*(part.shape for part in parts)))
     return reduce(operation, parts)
 
@@ -157,7 +173,7 @@ def _demand(*predicates: Any) -> None:
         if not isinstance(predicate, Predicate):
             raise TypeError(
                 f"Expected a predicate, got {predicate!r}. Write equations as (a == b), in "
-                "parentheses, with a term on one side at least."
+                "parentheses, with a term on at least one side."
             )
 
 
@@ -165,7 +181,12 @@ def _demand(*predicates: Any) -> None:
 class Equal(Predicate):
     """Equality of two terms, also written ``left == right``.
 
-    `on` names the sort of the values, for `Semantics.premetrics` to choose its premetric.
+    Parameters
+    ----------
+    left, right : Term or value
+        What is compared; values become constants.
+    on : str or None, default=None
+        Sort of the values, by which ``Semantics(premetrics=...)`` chooses their premetric.
     """
 
     left: Any
@@ -200,11 +221,10 @@ class Equal(Predicate):
     def _truth(self, axes: tuple[Variable, ...]) -> Array:
         left, right = self._sides(axes)
         same = np.asarray(left == right, dtype=bool)
-        return same.all(axis=tuple(range(len(axes), same.ndim)))
+        return np.asarray(same.all(axis=tuple(range(len(axes), same.ndim))))
 
     def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        premetric = semantics.premetrics.get(self.on, semantics.premetric)
-        return premetric(*self._sides(axes), ndim=len(axes))
+        return semantics._premetric_on(self.on)(*self._sides(axes), ndim=len(axes))
 
     def _guarantee(self, semantics: Semantics) -> Guarantee:
         return Guarantee(True, True)
@@ -218,9 +238,25 @@ class _Connective(Predicate):
         _demand(*operands)
         object.__setattr__(self, "operands", operands)
 
+    _sign: ClassVar[str]
+    _sign_of_none: ClassVar[str]
+    _truth_of_none: ClassVar[bool]
+
+    @abstractmethod
+    def _joint(self, semantics: Semantics | None) -> Callable[..., Array]:
+        """What joins two quantities; two truths without a semantics."""
+
     def __repr__(self) -> str:
-        sign, empty = ("∧", "⊤") if isinstance(self, And) else ("∨", "⊥")
-        return f" {sign} ".join(f"({p})" for p in self.operands) or empty
+        return f" {self._sign} ".join(f"({p})" for p in self.operands) or self._sign_of_none
+
+    def _truth(self, axes: tuple[Variable, ...]) -> Array:
+        parts = (p._truth(axes) for p in self.operands)
+        return _join(self._joint(None), np.asarray(self._truth_of_none), *parts)
+
+    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
+        if not self.operands:
+            return np.full((1,) * len(axes), 0.0 if self._truth_of_none else np.inf)
+        return _join(self._joint(semantics), *(p._quantity(axes, semantics) for p in self.operands))
 
     def _guarantee(self, semantics: Semantics) -> Guarantee:
         parts = [p._guarantee(semantics) for p in self.operands]
@@ -228,30 +264,50 @@ class _Connective(Predicate):
 
 
 class And(_Connective):
-    """Conjunction of any number of predicates; of none it is true, with quantity 0."""
+    """Conjunction of any number of predicates, also written ``p & q``.
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        return _join(np.logical_and, np.True_, *(p._truth(axes) for p in self.operands))
+    The conjunction of none is true, with quantity 0.
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        parts = [p._quantity(axes, semantics) for p in self.operands]
-        return _join(semantics.conjunction, *parts) if parts else np.zeros((1,) * len(axes))
+    Parameters
+    ----------
+    *operands : Predicate
+        What must all be true.
+    """
+
+    _sign, _sign_of_none, _truth_of_none = "∧", "⊤", True
+
+    def _joint(self, semantics: Semantics | None) -> Callable[..., Array]:
+        return np.logical_and if semantics is None else cast(Conjunction, semantics.conjunction)
 
 
 class Or(_Connective):
-    """Disjunction of any number of predicates; of none it is false, with quantity inf."""
+    """Disjunction of any number of predicates, also written ``p | q``.
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        return _join(np.logical_or, np.False_, *(p._truth(axes) for p in self.operands))
+    The disjunction of none is false, with quantity inf.
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        parts = [p._quantity(axes, semantics) for p in self.operands]
-        return _join(semantics.disjunction, *parts) if parts else np.full((1,) * len(axes), np.inf)
+    Parameters
+    ----------
+    *operands : Predicate
+        Of which at least one must be true.
+    """
+
+    _sign, _sign_of_none, _truth_of_none = "∨", "⊥", False
+
+    def _joint(self, semantics: Semantics | None) -> Callable[..., Array]:
+        return np.logical_or if semantics is None else cast(Disjunction, semantics.disjunction)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Implies(Predicate):
-    """Implication: if `condition` then `conclusion`; ``condition >> conclusion``."""
+    """Implication, also written ``condition >> conclusion``.
+
+    Parameters
+    ----------
+    condition : Predicate
+        If this is true,
+    conclusion : Predicate
+        then so must this be.
+    """
 
     condition: Predicate
     conclusion: Predicate
@@ -280,7 +336,13 @@ class Implies(Predicate):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Not(Predicate):
-    """Negation, also written ``~predicate``."""
+    """Negation, also written ``~predicate``.
+
+    Parameters
+    ----------
+    predicate : Predicate
+        What must be false.
+    """
 
     predicate: Predicate
 
@@ -294,11 +356,12 @@ class Not(Predicate):
         return ~self.predicate._truth(axes)
 
     def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        return semantics.negation(self.predicate._quantity(axes, semantics))
+        negation = cast(Negation, semantics.negation)
+        return negation(self.predicate._quantity(axes, semantics))
 
     def _guarantee(self, semantics: Semantics) -> Guarantee:
         inner = self.predicate._guarantee(semantics)
-        exact = semantics.negation.exact
+        exact = cast(Negation, semantics.negation).exact
         return Guarantee(inner.true_implies_zero, exact and inner.zero_implies_true)
 
 
@@ -315,7 +378,10 @@ class _Quantifier(Predicate):
             names = [p.name for p in parameters if p.default is p.empty]
             given = given * len(names) if len(given) == 1 else given
             if len(given) != len(names):
-                raise ValueError(f"{len(given)} sets do not match the parameters {names}.")
+                raise ValueError(
+                    f"The {len(given)} sets do not match the parameters {names} of the function. "
+                    "Give one set for all, or one for each."
+                )
             given = tuple(map(Variable, names, given))
             body = body(*given)
         if not given or not all(isinstance(v, Variable) for v in given):
@@ -348,15 +414,21 @@ class _Quantifier(Predicate):
 
 
 class Forall(_Quantifier):
-    """Universal quantifier over one or several variables; over an empty set true, quantity 0.
+    """Universal quantifier: the body is true for all values of the variables.
+
+    Over an empty set it is true, with quantity 0.
 
     Parameters
     ----------
     variables : Variable, FiniteSet, or sequence of these
         What to quantify over. Several variables are aggregated jointly.
     body : Predicate or callable
-        The predicate. With sets in place of variables, a function of the variables, named after
-        its parameters; one set then serves all parameters.
+        The predicate. If sets are given in place of variables, a function whose parameters are
+        the variables; a single set serves all of them.
+
+    See Also
+    --------
+    Exists : The existential quantifier.
 
     Notes
     -----
@@ -376,10 +448,10 @@ class Forall(_Quantifier):
     """
 
     def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        return self._rows(axes, self.body._truth).all(axis=-1)
+        return np.asarray(self._rows(axes, self.body._truth).all(axis=-1))
 
     def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        own = {semantics.aggregators.get(v.name, semantics.forall) for v in self.variables}
+        own = {semantics._aggregator_of(variable.name) for variable in self.variables}
         if len(own) > 1:
             raise ValueError(
                 f"The variables of {self} are aggregated jointly, but have different aggregators: "
@@ -389,10 +461,32 @@ class Forall(_Quantifier):
 
 
 class Exists(_Quantifier):
-    """Existential quantifier, written as `Forall`; over an empty set false, quantity inf."""
+    """Existential quantifier: the body is true for at least one value of the variables.
+
+    Over an empty set it is false, with quantity inf.
+
+    Parameters
+    ----------
+    variables : Variable, FiniteSet, or sequence of these
+        What to quantify over.
+    body : Predicate or callable
+        The predicate. If sets are given in place of variables, a function whose parameters are
+        the variables; a single set serves all of them.
+
+    See Also
+    --------
+    Forall : The universal quantifier.
+
+    Examples
+    --------
+    >>> from sklearn_disent.logic import Exists, FiniteSet
+    >>> near_two = Exists(FiniteSet([0, 1, 3.5], "S"), lambda x: x == 2)
+    >>> near_two.truth(), near_two.quantity()
+    (False, 1.0)
+    """
 
     def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        return self._rows(axes, self.body._truth).any(axis=-1)
+        return np.asarray(self._rows(axes, self.body._truth).any(axis=-1))
 
     def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
         rows = self._rows(axes, lambda inner: self.body._quantity(inner, semantics))

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
-# Quantities that underflow would turn false into true; they stay at the least positive float.
+Function = Callable[..., ArrayLike]
+
+# Names in the tables below.
+PremetricName = Literal["euclidean", "squared_euclidean", "0/1", "0/inf"]
+ConjunctionName = Literal[
+    "sum", "max", "root_sum_square", "log_sum_exp", "square_sum_root", "product"
+]
+DisjunctionName = Literal["min", "harmonic", "inverse_root_sum_square", "probabilistic", "tanh"]
+ImplicationName = Literal["subtraction", "max_adjoint", "exact", "residual"]
+NegationName = Literal["complement", "reciprocal", "exact"]
+AggregatorName = Literal["max", "sum", "mean", "mean_square", "root_mean_square"]
+
+# A quantity that underflows would turn false into true: it stays at the least positive float.
 _TINY = float(np.finfo(float).smallest_subnormal)
 _PROBE = np.array([0.0, 0.5, 1.0, 2.0, np.inf])
 
@@ -51,10 +63,11 @@ class _Operation:
 
 @dataclass(frozen=True, repr=False)
 class Premetric(_Operation):
-    """Strict premetric: d(a, b) in [0, inf] that is 0 exactly when a equals b.
+    """Strict premetric, which stands for equality: 0 exactly when its arguments are equal.
 
-    Neither symmetry nor the triangle inequality is needed (Definition 4 of the paper). Strictness
-    is checked on every pair of values that an evaluation meets, and on a whole set by `check`.
+    Its values are in [0, inf]. Neither symmetry nor the triangle inequality is needed (Definition
+    4 of the paper). Strictness is checked on every pair of values that an evaluation meets, and on
+    a whole set by :meth:`check`.
 
     Parameters
     ----------
@@ -84,7 +97,13 @@ class Premetric(_Operation):
         return _certify(repr(self), rule, out, lambda zero: zero != same, left, right)
 
     def check(self, values: ArrayLike) -> None:
-        """Raise ValueError unless the premetric is strict on all pairs of a set's elements."""
+        """Raise ValueError unless the premetric is strict on all pairs of a set's elements.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_elements, ...)
+            The elements.
+        """
         rows = np.asarray(values)
         self(rows[:, None], rows[None], ndim=2)
 
@@ -144,16 +163,17 @@ def _absorbing(f: Callable) -> Callable:
 
 @dataclass(frozen=True, repr=False)
 class Conjunction(_Operation):
-    """Quantitative "and": 0 exactly when both arguments are 0, else larger means falser.
+    """Quantitative "and": 0 exactly when both arguments are 0.
 
     Parameters
     ----------
     name : str
         Name to show.
     function : callable
-        Vectorised ``function(a, b)`` on [0, inf].
-    residual : callable, default=None
-        Its right adjoint, ``residual(a, b) = min{c : function(c, a) >= b}``.
+        Vectorized ``function(a, b)`` on [0, inf].
+    residual : callable or None, default=None
+        Its right adjoint, ``residual(a, b) = min{c : function(c, a) >= b}``; without one an
+        implication must be chosen.
     """
 
     residual: Callable[..., ArrayLike] | None = None
@@ -175,10 +195,23 @@ class Conjunction(_Operation):
 
     @classmethod
     def from_isomorphism(cls, name: str, forward: Callable, backward: Callable) -> Conjunction:
-        """Carry addition over: backward(forward(a) + forward(b)), with its residual.
+        """The conjunction ``backward(forward(a) + forward(b))`` and its residual.
 
-        `forward` is an increasing bijection of [0, inf] and `backward` its inverse (Lemmas 12
-        and 13 of the paper).
+        They are addition and its residual, carried over by an isomorphism (Lemmas 12 and 13 of
+        the paper).
+
+        Parameters
+        ----------
+        name : str
+            Name to show.
+        forward : callable
+            An increasing bijection of [0, inf].
+        backward : callable
+            Its inverse.
+
+        Returns
+        -------
+        conjunction : Conjunction
         """
         return cls(
             name,
@@ -189,7 +222,15 @@ class Conjunction(_Operation):
 
 @dataclass(frozen=True, repr=False)
 class Disjunction(_Operation):
-    """Quantitative "or": vectorised ``function(a, b)``, 0 exactly when an argument is 0."""
+    """Quantitative "or": 0 exactly when an argument is 0.
+
+    Parameters
+    ----------
+    name : str
+        Name to show.
+    function : callable
+        Vectorized ``function(a, b)`` on [0, inf].
+    """
 
     def __post_init__(self) -> None:
         self(_PROBE[:, None], _PROBE)
@@ -204,8 +245,14 @@ class Disjunction(_Operation):
 class Implication(_Operation):
     """Quantitative "if a then b": not 0 where a is 0 and b is not.
 
-    `exact` says that it is 0 everywhere else (homomorphic); otherwise it is merely compatible, as
-    every continuous choice must be.
+    Parameters
+    ----------
+    name : str
+        Name to show.
+    function : callable
+        Vectorized ``function(a, b)`` on [0, inf].
+    exact : bool, default=False
+        Whether it is 0 everywhere else (homomorphic). No continuous choice is.
     """
 
     exact: bool = False
@@ -224,7 +271,17 @@ class Implication(_Operation):
 
 @dataclass(frozen=True, repr=False)
 class Negation(_Operation):
-    """Quantitative "not": not 0 at 0; `exact` if it is 0 everywhere else."""
+    """Quantitative "not": not 0 at 0.
+
+    Parameters
+    ----------
+    name : str
+        Name to show.
+    function : callable
+        Vectorized ``function(a)`` on [0, inf].
+    exact : bool, default=False
+        Whether it is 0 everywhere else.
+    """
 
     exact: bool = False
 
@@ -243,10 +300,17 @@ class Negation(_Operation):
 
 @dataclass(frozen=True, repr=False)
 class Aggregator(_Operation):
-    """Quantitative "for all": ``function(values, axis=-1)``, 0 exactly when all values are 0.
+    """Quantitative "for all": 0 exactly when all values are 0.
 
-    An aggregate of no values is 0. The median, the mode and the range are no aggregators, and
+    The aggregate of no values is 0. The median, the mode and the range are not aggregators, and
     are refused.
+
+    Parameters
+    ----------
+    name : str
+        Name to show.
+    function : callable
+        ``function(values, axis=-1)`` on [0, inf].
     """
 
     def __post_init__(self) -> None:
@@ -328,8 +392,8 @@ DISJUNCTIONS: Mapping[str, Disjunction] = _table(
     Disjunction("tanh", _absorbing(_tanh)),
 )
 IMPLICATIONS: Mapping[str, Implication] = _table(
-    Implication("subtraction", CONJUNCTIONS["sum"].residual),
-    Implication("max_adjoint", CONJUNCTIONS["max"].residual),
+    Implication("subtraction", CONJUNCTIONS["sum"].implication.function),
+    Implication("max_adjoint", CONJUNCTIONS["max"].implication.function),
     Implication("exact", lambda a, b: np.where(a == 0, b, 0.0), exact=True),
 )
 NEGATIONS: Mapping[str, Negation] = _table(
@@ -370,7 +434,7 @@ def _choose(kind: type, choice: Any, parameter: str) -> Any:
         return kind(getattr(choice, "__name__", "callable"), choice)
     names = sorted(table) + ["residual"] * (kind is Implication)
     raise ValueError(
-        f"{parameter} must be one of {names}, {kind.__name__}(...) or a function, got {choice!r}."
+        f"{parameter} must be one of {names}, a {kind.__name__} or a function, got {choice!r}."
     )
 
 
@@ -378,26 +442,31 @@ def _choose(kind: type, choice: Any, parameter: str) -> Any:
 class Semantics:
     """The choices that turn a predicate into a quantity; the defaults are the paper's Table 1.
 
-    Every choice is a name from the table of its kind, an object of that kind, or a function to
-    make one of, such as ``Semantics(premetric=lambda a, b: abs(a - b) / 2)``.
+    Every choice is a name from the table of its kind, an object of that kind, or a function from
+    which one is made, such as ``Semantics(premetric=lambda a, b: abs(a - b) / 2)``.
 
     Parameters
     ----------
-    premetric : Premetric or name in PREMETRICS, default="euclidean"
+    premetric : {"euclidean", "squared_euclidean", "0/1", "0/inf"}, Premetric or callable, \
+            default="euclidean"
         For equality.
-    conjunction : Conjunction or name in CONJUNCTIONS, default="sum"
+    conjunction : {"sum", "max", "root_sum_square", "log_sum_exp", "square_sum_root", "product"}, \
+            Conjunction or callable, default="sum"
         For ``&``.
-    disjunction : Disjunction or name in DISJUNCTIONS, default="min"
+    disjunction : {"min", "harmonic", "inverse_root_sum_square", "probabilistic", "tanh"}, \
+            Disjunction or callable, default="min"
         For ``|``.
-    implication : Implication or name in IMPLICATIONS, default="residual"
+    implication : {"subtraction", "max_adjoint", "exact", "residual"}, Implication or callable, \
+            default="residual"
         For ``>>``. "residual" is the adjoint of `conjunction`: truncated subtraction for "sum".
-    negation : Negation or name in NEGATIONS, default="complement"
+    negation : {"complement", "reciprocal", "exact"}, Negation or callable, default="complement"
         For ``~``.
-    forall : Aggregator or name in AGGREGATORS, default="max"
+    forall : {"max", "sum", "mean", "mean_square", "root_mean_square"}, Aggregator or callable, \
+            default="max"
         For `Forall`. `Exists` is always the infimum.
-    premetrics : mapping of str to Premetric or name, default={}
+    premetrics : dict, default={}
         Premetrics of single sorts of values: ``{"Y": "0/1"}`` is for ``Equal(a, b, on="Y")``.
-    aggregators : mapping of str to Aggregator or name, default={}
+    aggregators : dict, default={}
         Aggregators of single variables, by the variable's name.
 
     See Also
@@ -414,20 +483,20 @@ class Semantics:
     array([0., 0., 3.])
     """
 
-    premetric: Premetric | str = "euclidean"
-    conjunction: Conjunction | str = "sum"
-    disjunction: Disjunction | str = "min"
-    implication: Implication | str = "residual"
-    negation: Negation | str = "complement"
-    forall: Aggregator | str = "max"
-    premetrics: Mapping[str, Premetric | str] = field(default_factory=dict)
-    aggregators: Mapping[str, Aggregator | str] = field(default_factory=dict)
+    premetric: Premetric | PremetricName | Function = "euclidean"
+    conjunction: Conjunction | ConjunctionName | Function = "sum"
+    disjunction: Disjunction | DisjunctionName | Function = "min"
+    implication: Implication | ImplicationName | Function = "residual"
+    negation: Negation | NegationName | Function = "complement"
+    forall: Aggregator | AggregatorName | Function = "max"
+    premetrics: Mapping[str, Premetric | PremetricName | Function] = field(default_factory=dict)
+    aggregators: Mapping[str, Aggregator | AggregatorName | Function] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         kinds = (Premetric, Conjunction, Disjunction, Implication, Negation, Aggregator)
         for item, kind in zip(fields(self), kinds):
             choice = getattr(self, item.name)
-            # "residual" waits for `implies`: it follows the conjunction through `replace`.
+            # "residual" is resolved by `implies`: it follows the conjunction through `replace`.
             if kind is not Implication or choice != "residual":
                 object.__setattr__(self, item.name, _choose(kind, choice, item.name))
         for name, kind in (("premetrics", Premetric), ("aggregators", Aggregator)):
@@ -438,4 +507,15 @@ class Semantics:
     @property
     def implies(self) -> Implication:
         """The implication in use, with "residual" resolved."""
-        return self.conjunction.implication if self.implication == "residual" else self.implication
+        if self.implication == "residual":
+            return cast(Conjunction, self.conjunction).implication
+        return cast(Implication, self.implication)
+
+    # After __post_init__ all names have become objects, which the annotations do not say.
+
+    def _premetric_on(self, sort: str | None) -> Premetric:
+        chosen = self.premetric if sort is None else self.premetrics.get(sort, self.premetric)
+        return cast(Premetric, chosen)
+
+    def _aggregator_of(self, variable: str) -> Aggregator:
+        return cast(Aggregator, self.aggregators.get(variable, self.forall))

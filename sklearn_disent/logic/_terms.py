@@ -5,21 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from sklearn.utils._param_validation import validate_params
 
-from sklearn_disent.logic._quantale import Array
+from .._params import validated
+from ._quantale import Array
 
 if TYPE_CHECKING:
-    from sklearn_disent.logic._predicates import Equal, Not
+    from ._predicates import Equal, Not
 
 _MAX_CELLS = 2**26  # 512 MB of float64
 
 
 def _as_array(values: Any) -> Array:
-    """Return an array, never turning numbers among strings into strings."""
+    """Return an array in which numbers among strings stay numbers."""
     array = np.asarray(values)
     if array.dtype.kind in "US" and array.ndim and array is not values:
         mixed = np.array(values, dtype=object)
@@ -56,7 +56,7 @@ def _guard(shape: tuple[int, ...]) -> None:
     if (cells := np.prod(shape, dtype=float)) > _MAX_CELLS:
         raise ValueError(
             f"This predicate needs a table of {cells:.3g} cells, over the limit of {_MAX_CELLS}. "
-            "Use smaller sets, or take what does not depend on a variable out of its quantifier."
+            "Use smaller sets, or move what does not depend on a variable out of its quantifier."
         )
 
 
@@ -64,14 +64,14 @@ def _guard(shape: tuple[int, ...]) -> None:
 class FiniteSet:
     """Finite set of distinct elements: numbers, strings, or rows of one length.
 
-    ``A * B`` is the set of pairs. Samples that may repeat are best numbered: take
-    ``FiniteSet(range(n))`` and make factors and codes functions of the sample's number.
+    ``A * B`` is the set of pairs. Number samples that may repeat: take ``FiniteSet(range(n))``,
+    and make factors and codes functions of the sample's number.
 
     Parameters
     ----------
     values : array-like of shape (n_elements, ...)
-        The elements. May be empty: "for all" over it is true with quantity 0, "exists" is false
-        with quantity inf.
+        The elements. There may be none: then "for all" is true with quantity 0, and "exists" is
+        false with quantity inf.
     name : str, default="S"
         Name to show.
 
@@ -83,7 +83,7 @@ class FiniteSet:
     (6, array(['red', 2], dtype=object))
     """
 
-    values: Array
+    values: Any
     name: str = "S"
     _position: dict[tuple, int] = field(init=False, default_factory=dict)
 
@@ -116,20 +116,32 @@ class FiniteSet:
         return FiniteSet(pairs, f"{self.name}×{other.name}")
 
     def position(self, values: Array, ndim: int) -> Array:
-        """Places in the set of values that are laid out along the first `ndim` axes."""
+        """Positions in the set of values that are laid out along the first `ndim` axes.
+
+        Parameters
+        ----------
+        values : ndarray
+            Elements of the set.
+        ndim : int
+            Number of axes along which they are laid out; further axes belong to an element.
+
+        Returns
+        -------
+        positions : ndarray of int, with the first `ndim` axes of `values`
+        """
         lead = values.shape[:ndim]
         try:
             flat = [self._position[_key(values[at])] for at in np.ndindex(lead)]
         except KeyError as error:
             raise ValueError(
                 f"A function on set {self.name} was applied to {error.args[0]}, which is not an "
-                "element. Enlarge the set, or restrict the variable."
+                "element of it. Enlarge the set, or restrict the variable."
             ) from None
         return np.array(flat, dtype=np.intp).reshape(lead)
 
 
 class Term(ABC):
-    """Something with a value: a variable, a component, a function's value, a constant."""
+    """Something with a value: a variable, a component, a value of a function or a constant."""
 
     __array_ufunc__ = None  # so that `array == term` asks the term
     __iter__ = None
@@ -138,7 +150,7 @@ class Term(ABC):
         return _Component(self, index)
 
     def __eq__(self, other: Any) -> Equal:  # type: ignore[override]
-        from sklearn_disent.logic._predicates import Equal  # predicates are made of terms
+        from ._predicates import Equal  # predicates are made of terms
 
         return Equal(self, other)
 
@@ -154,16 +166,23 @@ class Term(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Function:
-    """Function on a finite set, kept as its table.
+    """Function on a finite set, stored as its table.
 
     Parameters
     ----------
     name : str
         Name to show.
     domain : FiniteSet
-        Where it is defined.
+        Where the function is defined.
     values : callable, mapping or array-like of shape (n_elements, ...)
         A function of one element, a mapping from elements, or the values in the set's order.
+
+    Examples
+    --------
+    >>> from sklearn_disent.logic import FiniteSet, Function
+    >>> square = Function("square", FiniteSet([1, 2, 3]), lambda x: x**2)
+    >>> int(square(3)), square.image("squares")
+    (9, squares)
     """
 
     name: str
@@ -175,7 +194,10 @@ class Function:
         if isinstance(values, Mapping):
             table = {_key(element): value for element, value in values.items()}
             if missing := [x for x in self.domain if _key(x) not in table]:
-                raise ValueError(f"function {self.name} has no value at {missing[0]!r}.")
+                raise ValueError(
+                    f"function {self.name} must have a value for every element of "
+                    f"{self.domain.name}, got none at {missing[0]!r}."
+                )
             values = [table[_key(x)] for x in self.domain]
         elif callable(values):
             values = [values(x) for x in self.domain]
@@ -198,7 +220,17 @@ class Function:
         return self.values[self.domain.position(value, 0)]
 
     def image(self, name: str | None = None) -> FiniteSet:
-        """The set of values that the function takes."""
+        """The set of values that the function takes.
+
+        Parameters
+        ----------
+        name : str or None, default=None
+            Name to show; made from those of function and domain if None.
+
+        Returns
+        -------
+        image : FiniteSet
+        """
         distinct = {_key(value): value for value in self.values}
         return FiniteSet(list(distinct.values()), name or f"{self.name}({self.domain.name})")
 
@@ -219,18 +251,15 @@ class _FunctionSet(FiniteSet):
         return Function(f"{self.name}[{at}]", self.source, self.values[at])
 
 
-@validate_params(
-    {"source": [FiniteSet], "target": [FiniteSet], "name": [str, None]},
-    prefer_skip_nested_validation=True,
-)
+@validated
 def functions(source: FiniteSet, target: FiniteSet, *, name: str | None = None) -> FiniteSet:
     """Set of all functions from one finite set to another, to quantify over.
 
     Parameters
     ----------
     source, target : FiniteSet
-        The functions' domain and codomain.
-    name : str, default=None
+        Domain and codomain of the functions.
+    name : str or None, default=None
         Name to show; "[source, target]" if None.
 
     Returns
@@ -257,7 +286,14 @@ def functions(source: FiniteSet, target: FiniteSet, *, name: str | None = None) 
 class Variable(Term):
     """Named variable over a finite set, to be bound by `Forall` or `Exists`.
 
-    Variables are told apart by identity: two of one name are two variables.
+    Variables are told apart by identity: two with the same name are two variables.
+
+    Parameters
+    ----------
+    name : str
+        Name to show.
+    domain : FiniteSet
+        The values that the variable takes.
     """
 
     name: str
@@ -270,7 +306,7 @@ class Variable(Term):
         if not isinstance(self.domain, _FunctionSet):
             raise TypeError(
                 f"variable {self.name} ranges over {self.domain.name}, which is not a set of "
-                "functions, so it cannot be applied. Make one with functions(source, target)."
+                "functions, so it cannot be called. Make one with functions(source, target)."
             )
         return _Apply(self, _tuple(arguments))
 
@@ -354,7 +390,9 @@ class _Apply(Term):
 
     def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
         function, argument = self.function, self.argument
-        source = function.domain.source if isinstance(function, Variable) else function.domain
+        source = function.domain
+        if isinstance(function, Variable):
+            source = cast(_FunctionSet, function.domain).source
         if isinstance(argument, Variable) and argument.domain is source:
             places = argument._spread(axes, np.arange(len(source)))
         else:

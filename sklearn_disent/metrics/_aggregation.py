@@ -5,6 +5,9 @@ from numpy.typing import NDArray
 
 from ._validation import warn_degenerate
 
+Score = float | NDArray[np.float64]
+"""One number, or one per factor or code where `average` is None."""
+
 
 def top_gap(relevance: NDArray, axis: int = 1) -> NDArray:
     """Largest minus second largest along an axis; a lone entry stands against zero."""
@@ -15,7 +18,7 @@ def top_gap(relevance: NDArray, axis: int = 1) -> NDArray:
 
 
 def concentration(weights: NDArray, axis: int = 0) -> NDArray:
-    """One minus the entropy of the normalised weights along an axis, in [0, 1].
+    """One minus the entropy of the normalized weights along an axis, in [0, 1].
 
     The logarithm's base is the length of the axis, so that equal weights give 0 and a single
     non-zero weight gives 1. A slice of zeros has no preference and gives 0; along an axis of
@@ -31,7 +34,7 @@ def concentration(weights: NDArray, axis: int = 0) -> NDArray:
 
 def average_of(
     values: NDArray, used: NDArray[np.bool_], average: str | None, what: str = "factors"
-) -> float | NDArray:
+) -> Score:
     """Mean of the used values as a float; with average=None all of them, nan where unused."""
     if average is None:
         return np.where(used, values, np.nan)

@@ -1,63 +1,41 @@
 """Relevance matrices (n_factors, n_codes) of every kind, by one name."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions, validate_params
 
-from ._validation import check_data
-from .information._matrix import information_of
-from .intervention._robustness import robustness_of
-from .prediction._predictors import correlation_matrix, importance_of, predictability_of
+from .._params import check_options, validated
+from .information._matrix import mutual_info_matrix
+from .intervention._robustness import robustness_matrix
+from .prediction._predictors import (
+    correlation_matrix,
+    importance_matrix,
+    predictability_matrix,
+)
 
 __all__ = ["relevance_matrix"]
 
+Kind = Literal["mutual_info", "correlation", "importance", "predictability", "robustness"]
 
-def _mutual_info(factors: ArrayLike, codes: ArrayLike, **options: Any) -> NDArray:
-    return information_of(factors, codes, **options).mutual_info
-
-
-def _correlation(
-    factors: ArrayLike,
-    codes: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    nan_policy: str = "raise",
-) -> NDArray:
-    checked = check_data(
-        factors, codes, sample_weight=sample_weight, nan_policy=nan_policy, continuous=True
-    )
-    return correlation_matrix(checked)
-
-
-def _importance(factors: ArrayLike, codes: ArrayLike, **options: Any) -> NDArray:
-    return importance_of(factors, codes, **options).importance
-
-
-def _predictability(factors: ArrayLike, codes: ArrayLike, **options: Any) -> NDArray:
-    return predictability_of(factors, codes, **options).relevance
-
-
-# kind -> function(factors, codes, **options) giving the matrix. The modules of the others may
-# not import this one: they are imported here.
-_KINDS: dict[str, Callable[..., NDArray]] = {
-    "mutual_info": _mutual_info,
-    "correlation": _correlation,
-    "importance": _importance,
-    "predictability": _predictability,
-    "robustness": robustness_of,
+# The validated function (factors, codes, *, options) of each kind.
+_KINDS: dict[Kind, Callable[..., NDArray[np.float64]]] = {
+    "mutual_info": mutual_info_matrix,
+    "correlation": correlation_matrix,
+    "importance": importance_matrix,
+    "predictability": predictability_matrix,
+    "robustness": robustness_matrix,
 }
 
 
-@validate_params({"kind": [StrOptions(set(_KINDS))]}, prefer_skip_nested_validation=True)
+@validated
 def relevance_matrix(
-    factors: ArrayLike, codes: ArrayLike, *, kind: str = "mutual_info", **options: Any
+    factors: ArrayLike, codes: ArrayLike, *, kind: Kind = "mutual_info", **options: Any
 ) -> NDArray[np.float64]:
     """How strongly each code depends on each factor, the matrix behind the scores.
 
-    All entries are non-negative, larger where a code has more to do with a factor.
+    All entries are non-negative, and larger where a code has more to do with a factor.
 
     Parameters
     ----------
@@ -65,7 +43,8 @@ def relevance_matrix(
         The ground-truth factors.
     codes : array-like of shape (n_samples, n_codes)
         The representation.
-    kind : str, default="mutual_info"
+    kind : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
+            default="mutual_info"
         - "mutual_info": mutual information of factor and binned code, in nats.
         - "correlation": absolute Pearson correlation; continuous factors are welcome, classes
           count by their value, strings by their sorted rank.
@@ -73,11 +52,11 @@ def relevance_matrix(
           :func:`dci_disentanglement_score`.
         - "predictability": r^2 or accuracy of a linear predictor of the factor from the code
           alone, as in :func:`sap_score`.
-        - "robustness": how still the code stays while the factor does, as in :func:`irs_score`,
-          from 0 to 1.
+        - "robustness": how little the code changes while the factor stays the same, as in
+          :func:`irs_score`, from 0 to 1.
     **options
-        Passed to the computation. "mutual_info" takes `n_bins`, `strategy`, `factor_bins`,
-        `bias_correction`, `sample_weight`, `nan_policy` and `random_state`, as
+        Options of this kind; any other is an error. "mutual_info" takes `n_bins`, `strategy`,
+        `factor_bins`, `bias_correction`, `sample_weight`, `nan_policy` and `random_state`, as
         :func:`mig_score` does; "correlation" takes `sample_weight` and `nan_policy`;
         "importance" takes `estimator`, `test_size`, `split`, `nan_policy`, `n_jobs` and
         `random_state`, as :func:`dci_disentanglement_score` does; "predictability" takes these,
@@ -106,4 +85,6 @@ def relevance_matrix(
     array([[0.693, 0.   ],
            [0.   , 0.693]])
     """
-    return _KINDS[kind](factors, codes, **options)
+    matrix_of = _KINDS[kind]
+    check_options(matrix_of, options, without=["factors", "codes"])
+    return matrix_of(factors, codes, **options)

@@ -1,120 +1,62 @@
 """All scores of a representation in one table, each matrix computed once."""
 
-import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.parallel import Parallel, delayed
 
-from ._scorer import _SUPERVISED, _UNSUPERVISED, _is_loss
+from .._params import (
+    FactorBins,
+    NanPolicy,
+    NonNegativeInt,
+    OpenShare,
+    RandomStateLike,
+    StrOptions,
+    validated,
+)
+from ._catalogue import REPORTED, Metric, MetricLike, as_metrics, by_question
+from ._scorer import PER_SAMPLE
 from ._sharing import sharing
-from ._validation import FACTORS_CODES, check_codes, collecting_warnings, warn_degenerate
+from ._validation import check_codes, collecting_warnings, warn_degenerate
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["disentanglement_report"]
 
-# What a metric asks, one name per metric; a metric that is not here comes last, under "Other".
-_QUESTIONS: dict[str, tuple[str, ...]] = {
-    "Modularity: is each code about one factor?": (
-        "modularity",
-        "mig_sup",
-        "minimality",
-        "infom",
-        "med_disentanglement",
-        "dci_disentanglement",
-        "irs",
-        "unconfoundedness",
-        "product_modularity",
-        "constancy_modularity",
-        "modularity_distance",
-    ),
-    "Compactness: is each factor in one code?": (
-        "mig",
-        "rmig",
-        "sufficiency",
-        "infoc",
-        "med_completeness",
-        "dci_completeness",
-        "sap",
-    ),
-    "Explicitness: can the factors be read off the codes?": (
-        "infoe",
-        "explicitness",
-        "dci_informativeness",
-        "downstream_accuracy",
-        "inverse_informativeness",
-        "contraction_informativeness",
-        "informativeness_distance",
-    ),
-    "Several of these at once": (
-        "jemmig",
-        "dcimig",
-        "beta_vae",
-        "factor_vae",
-        "r_factor_vae",
-    ),
-    "Independence: do the codes vary freely of each other? (no factors needed)": (
-        "gaussian_total_correlation_error",
-        "gaussian_wasserstein_correlation_error",
-        "code_mutual_info_error",
-        "factorised_support_distance",
-    ),
-}
-_OTHER = "Other"
-
-# Options that hold a value per sample, which has to follow its sample into a resample.
-_PER_SAMPLE = ("sample_weight", "codes_std")
-
 Options = dict[str, dict[str, Any]]
+# Annotated, since a string is a sequence, too.
+Metrics = Annotated[Literal["all"] | Sequence[MetricLike], StrOptions({"all"}), list, tuple]
 
 
-@validate_params(
-    {
-        "metrics": [StrOptions({"all"}), list, tuple],
-        "metric_params": [dict, None],
-        "n_bootstrap": [Interval(Integral, 0, None, closed="left")],
-        "confidence_level": [Interval(Real, 0, 1, closed="neither")],
-        "n_permutations": [Interval(Integral, 0, None, closed="left")],
-        "output": [StrOptions({"text", "dict", "frame"})],
-        "digits": [Interval(Integral, 0, None, closed="left")],
-        "factor_bins": FACTORS_CODES["factor_bins"],
-        "nan_policy": FACTORS_CODES["nan_policy"],
-        "n_jobs": [Integral, None],
-        "random_state": FACTORS_CODES["random_state"],
-    },
-    # The options of each metric are for the metric to judge.
-    prefer_skip_nested_validation=False,
-)
+@validated
 def disentanglement_report(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    metrics: str | Sequence[str] = "all",
+    metrics: Metrics = "all",
     metric_params: Mapping[str, Mapping[str, Any]] | None = None,
-    n_bootstrap: int = 0,
-    confidence_level: float = 0.95,
-    n_permutations: int = 0,
-    output: str = "text",
-    digits: int = 3,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
+    n_resamples: NonNegativeInt = 0,
+    confidence_level: OpenShare = 0.95,
+    n_permutations: NonNegativeInt = 0,
+    output: Literal["text", "dict", "frame"] = "text",
+    digits: NonNegativeInt = 3,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
+    random_state: RandomStateLike = None,
 ) -> "str | dict[str, dict[str, Any]] | pd.DataFrame":
     """All scores of a representation, grouped by what they ask.
 
-    Every value is the one that the metric's own function gives, with the same `random_state`;
-    matrices and fits that several metrics rest on are computed once. On request each value comes
-    with a confidence interval and with what codes without any relation to the factors get.
+    Every value is the one that the metric's own function returns for the same `random_state`;
+    matrices and fits that several metrics rest on are computed once. On request, each value comes
+    with a confidence interval and with the score of codes that have no relation to the factors.
 
     Parameters
     ----------
@@ -122,13 +64,14 @@ def disentanglement_report(
         The ground-truth factors.
     codes : array-like of shape (n_samples, n_codes)
         The representation.
-    metrics : "all" or list of str, default="all"
-        Names of metrics: those of their functions, without "_score". The report lists them by
-        question, whatever their order here.
+    metrics : "all" or list of (str, callable or Metric), default="all"
+        Names of metrics: those of their functions, without "_score". Functions of your own,
+        ``my_score(factors, codes)`` or ``my_score(codes)``, and :class:`Metric` objects may stand
+        among them. The report lists them by question, whatever their order here.
     metric_params : dict or None, default=None
         Options by the name of the metric, such as ``{"mig": {"n_bins": 10}}``.
-    n_bootstrap : int, default=0
-        Number of resamples for confidence intervals, see Notes; 0 for none. A few hundred are
+    n_resamples : int, default=0
+        Number of half-samples for confidence intervals, see Notes; 0 for none. A few hundred are
         usual; each costs as much as the metrics themselves on half of the rows.
     confidence_level : float, default=0.95
         Level of the intervals.
@@ -154,14 +97,15 @@ def disentanglement_report(
     -------
     report : str, dict or DataFrame
         For every metric `question`, `value`, `lowest` and `highest` possible value and
-        `greater_is_better`; with `n_bootstrap` also `ci_low` and `ci_high`, with
+        `greater_is_better`; with `n_resamples` also `ci_low` and `ci_high`, with
         `n_permutations` also `chance`, the mean over shuffles, and `p_value`, the share of
-        shuffles that are no worse, the codes themselves included.
+        shuffles that are at least as good, the codes themselves included.
 
     See Also
     --------
     multimetric_scorer : The same scores for a search over models.
     relevance_matrix : The matrices behind the scores.
+    Metric : What a function of your own does not tell by itself.
 
     Notes
     -----
@@ -173,14 +117,14 @@ def disentanglement_report(
     sets of 400 rows (80 for the last), 90 % intervals held the expected score of mig, minimality,
     sap, infom and dci_informativeness in 90, 87, 87, 95 and 93 % of cases, those of the
     percentile bootstrap in 57, 51, 88, 0 and 0 %. They are somewhat narrow for scores of extreme
-    values: 76 % for irs. The interval is about the expected score at this number of rows; it
-    tells nothing of the seeds of the model that made the codes.
+    values: 76 % for irs. The interval is about the expected score at this number of rows; it says
+    nothing about other seeds of the model that made the codes.
 
     For chance, rows of codes are shuffled against the factors; for metrics that need no factors,
-    every code by itself. Warnings about degenerate resamples are summed up in one.
+    every code is shuffled by itself. Warnings about degenerate resamples are summed up in one.
 
-    Ranges are those of the default options. A metric whose options leave an array
-    (``average=None``) has no place in the report.
+    Ranges are those of the default options. Every metric must return one number: options that
+    make it an array, such as ``average=None``, are an error.
 
     Examples
     --------
@@ -201,18 +145,22 @@ def disentanglement_report(
     <BLANKLINE>
     500 samples, 2 factors, 2 codes.
     """
-    functions = _choose(metrics)
-    options = _check_params(metric_params, functions)
+    chosen = _choose(metrics)
+    options = _check_params(metric_params, chosen)
     rng = check_random_state(random_state)
-    is_seed = isinstance(random_state, Integral)
-    seed = int(random_state) if is_seed else int(rng.randint(np.iinfo(np.int32).max))
+    if isinstance(random_state, Integral):
+        seed = int(random_state)
+    else:
+        seed = int(rng.randint(np.iinfo(np.int32).max))
     common = {"factor_bins": factor_bins, "nan_policy": nan_policy}
-    plan = _Plan(functions, options, common)
+    plan = _Plan(chosen, options, common)
+    # An array, whatever it was: functions of users need not take frames and lists.
+    codes = check_codes(codes, nan_policy="omit")
     values = plan.scores(factors, codes, random_state=seed, n_jobs=n_jobs)
-    rows = {name: _row(name, functions[name], value) for name, value in values.items()}
-    n_samples = len(check_codes(codes, nan_policy="omit"))
-    if n_bootstrap:
-        samples = _resample(plan, factors, codes, _half, n_bootstrap, rng, n_jobs)
+    rows = {name: _row(chosen[name], value) for name, value in values.items()}
+    n_samples = len(codes)
+    if n_resamples:
+        samples = _resample(plan, factors, codes, _half, n_resamples, rng, n_jobs)
         scale = np.sqrt((n_samples // 2) / (n_samples - n_samples // 2))
         for name, row in rows.items():
             interval = _interval(row["value"], samples[name], scale, confidence_level)
@@ -227,51 +175,47 @@ def disentanglement_report(
         return _frame(rows)
     if output == "dict":
         return rows
-    sizes = f"{n_samples} samples, {np.shape(factors)[1]} factors, {np.shape(codes)[1]} codes."
+    sizes = f"{n_samples} samples, {np.shape(factors)[1]} factors, {codes.shape[1]} codes."
     return _text(rows, digits, sizes)
 
 
-def _report_name(func: Callable[..., Any]) -> str:
-    return func.__name__.removesuffix("_score")
-
-
-_FUNCTIONS = {_report_name(func): func for func in (*_SUPERVISED, *_UNSUPERVISED)}
-
-
-def _question(name: str) -> str:
-    return next((question for question, names in _QUESTIONS.items() if name in names), _OTHER)
-
-
-def _choose(metrics: str | Iterable[str]) -> dict[str, Callable[..., Any]]:
-    """Functions by name, in the order of the questions."""
-    wanted = list(_FUNCTIONS) if metrics == "all" else [*metrics]
-    unknown = [name for name in wanted if name not in _FUNCTIONS]
-    if unknown or not wanted:
-        raise ValueError(
-            f"metrics must be 'all' or one or more of {sorted(_FUNCTIONS)}, got "
-            f"{unknown or metrics}."
-        )
-    order = [name for names in _QUESTIONS.values() for name in names if name in wanted]
-    return {name: _FUNCTIONS[name] for name in (*order, *wanted)}
+def _choose(metrics: Literal["all"] | Sequence[MetricLike]) -> dict[str, Metric]:
+    """Metrics by name, in the order of the questions."""
+    entries = list(REPORTED) if isinstance(metrics, str) else metrics
+    chosen: dict[str, Metric] = {}
+    for metric in by_question(as_metrics(entries, REPORTED)):
+        if metric.needs not in ("factors", "codes"):
+            raise ValueError(
+                f"A report has factors and codes; {metric.name} needs the {metric.needs}. Use "
+                "get_scorer, or call its function."
+            )
+        if chosen.setdefault(metric.name, metric) != metric:
+            raise ValueError(
+                f"Two metrics are called {metric.name!r}. Name one of them: "
+                'Metric(function, name="...").'
+            )
+    return chosen
 
 
 def _check_params(
-    metric_params: Mapping[str, Mapping[str, Any]] | None, functions: Mapping[str, Any]
+    metric_params: Mapping[str, Mapping[str, Any]] | None, chosen: Mapping[str, Metric]
 ) -> Options:
     params = {name: dict(options) for name, options in (metric_params or {}).items()}
-    foreign = [name for name in params if name not in functions]
+    foreign = [name for name in params if name not in chosen]
     if foreign:
         raise ValueError(
             f"metric_params has options for {foreign}, which are not among the metrics of this "
-            f"report: {list(functions)}."
+            f"report: {list(chosen)}."
         )
+    for name, options in params.items():
+        chosen[name].check(options)
     return params
 
 
 class _Plan(NamedTuple):
     """What to compute, whatever the samples."""
 
-    functions: dict[str, Callable[..., Any]]
+    metrics: dict[str, Metric]
     options: Options
     """Of single metrics."""
     common: dict[str, Any]
@@ -282,22 +226,14 @@ class _Plan(NamedTuple):
     ) -> dict[str, float]:
         """One float per metric; `label_free` are other codes for the metrics of codes alone."""
         label_free = codes if label_free is None else label_free
+        given = {**self.common, **common}
         scores = {}
         with sharing():
-            for name, func in self.functions.items():
-                parameters = inspect.signature(func).parameters
-                given = {**self.common, **common}
-                options = {key: given[key] for key in given if key in parameters}
+            for name, metric in self.metrics.items():
+                options = {key: given[key] for key in given if key in metric.options}
                 options |= self.options.get(name, {})
-                data = (factors, codes) if func in _SUPERVISED else (label_free,)
-                value = func(*data, **options)
-                if not isinstance(value, float):
-                    raise ValueError(
-                        f"The options of {name} must leave one number, got {type(value).__name__} "
-                        f"with {options}. Leave average and return_matrix as they are, or call "
-                        f"{func.__name__} itself."
-                    )
-                scores[name] = value
+                data = (factors, codes) if metric.needs == "factors" else (label_free,)
+                scores[name] = metric.value(*data, **options)
         return scores
 
     def with_rows(self, rows: NDArray[np.int64]) -> "_Plan":
@@ -307,12 +243,12 @@ class _Plan(NamedTuple):
             if given.get("split") is not None:
                 raise ValueError(
                     f"The split of {name} holds row numbers, which mean nothing in a resample. "
-                    "Leave it out, or use n_bootstrap=0."
+                    "Leave it out, or use n_resamples=0."
                 )
             per_sample = {
                 key: np.asarray(given[key])[rows]
-                for key in _PER_SAMPLE
-                if np.ndim(given.get(key)) == (1 if key == "sample_weight" else 2)
+                for key in PER_SAMPLE
+                if np.ndim(given.get(key, 0)) == (1 if key == "sample_weight" else 2)
             }
             options[name] = {**given, **per_sample}
         return self._replace(options=options)
@@ -324,8 +260,8 @@ def _half(
     """Half of the rows, without replacement."""
     if len(codes) < 4:
         raise ValueError(
-            f"n_bootstrap scores halves of the samples and needs at least 4 of them, got "
-            f"{len(codes)}. Use n_bootstrap=0."
+            f"n_resamples scores halves of the samples and needs at least 4 of them, got "
+            f"{len(codes)}. Use n_resamples=0."
         )
     rows = rng.permutation(len(codes))[: len(codes) // 2]
     return plan.with_rows(rows), _rows_of(factors, rows), codes[rows], codes[rows]
@@ -344,7 +280,7 @@ def _shuffle(
     rows = rng.permutation(len(codes))
     options = {
         name: {**given, "codes_std": np.asarray(given["codes_std"])[rows]}
-        if np.ndim(given.get("codes_std")) == 2
+        if np.ndim(given.get("codes_std", 0)) == 2
         else given
         for name, given in plan.options.items()
     }
@@ -362,18 +298,17 @@ def _rows_of(factors: Any, rows: NDArray[np.int64]) -> Any:
 def _resample(
     plan: _Plan,
     factors: ArrayLike,
-    codes: ArrayLike,
+    codes: NDArray,
     change: Callable[..., tuple],
     n_samples: int,
     rng: RandomState,
     n_jobs: int | None,
 ) -> dict[str, NDArray[np.float64]]:
     """Scores of changed samples by metric; what they warned about, in one warning."""
-    array = check_codes(codes, nan_policy="omit")
     # Drawn before any of them runs, so that n_jobs changes nothing.
     seeds = rng.randint(np.iinfo(np.int32).max, size=n_samples)
     results = Parallel(n_jobs=n_jobs)(
-        delayed(_changed_scores)(plan, factors, array, change, int(seed)) for seed in seeds
+        delayed(_changed_scores)(plan, factors, codes, change, int(seed)) for seed in seeds
     )
     counts = Counter(message for _, messages in results for message in set(messages))
     if counts:
@@ -382,26 +317,25 @@ def _resample(
             f"Resamples were degenerate in {len(counts)} ways, the most frequent in {count} of "
             f"{n_samples}: {message}"
         )
-    return {name: np.array([scores[name] for scores, _ in results]) for name in plan.functions}
+    return {name: np.array([scores[name] for scores, _ in results]) for name in plan.metrics}
 
 
 def _changed_scores(
     plan: _Plan, factors: ArrayLike, codes: NDArray, change: Callable[..., tuple], seed: int
 ) -> tuple[dict[str, float], list[str]]:
     plan, factors, codes, label_free = change(plan, factors, codes, RandomState(seed))
-    with collecting_warnings() as messages:
+    with collecting_warnings() as messages, sharing(anew=True):
         scores = plan.scores(factors, codes, label_free=label_free, random_state=seed)
     return scores, messages
 
 
-def _row(name: str, func: Callable[..., Any], value: float) -> dict[str, Any]:
-    loss = _is_loss(func)
+def _row(metric: Metric, value: float) -> dict[str, Any]:
     return {
-        "question": _question(name),
+        "question": metric.question,
         "value": value,
-        "lowest": 0.0,
-        "highest": np.inf if loss else 1.0,
-        "greater_is_better": not loss,
+        "lowest": metric.bounds[0],
+        "highest": metric.bounds[1],
+        "greater_is_better": metric.greater_is_better,
     }
 
 
@@ -435,14 +369,16 @@ def _text(rows: dict[str, dict[str, Any]], digits: int, sizes: str) -> str:
     numbers = ("value", "ci_low", "ci_high", "chance", "p_value")
     columns = [name for name in numbers if name in next(iter(rows.values()))]
     width = max(map(len, rows)) + 2
-    lines = [" " * width + "".join(f"{n:>10}" for n in (*columns, "range")) + "  better"]
+    ranges = {name: f"{row['lowest']:g} .. {row['highest']:g}" for name, row in rows.items()}
+    last = max(10, 2 + max(map(len, ranges.values())))
+    heads = "".join(f"{column:>10}" for column in columns)
+    lines = [f"{'':<{width}}{heads}{'range':>{last}}  better"]
     question = None
     for name, row in rows.items():
         if row["question"] != question:
             question = row["question"]
             lines += ["", question]
         cells = "".join(f"{row[column]:>10.{digits}f}" for column in columns)
-        limits = f"{row['lowest']:g} .. {row['highest']:g}"
         better = "higher" if row["greater_is_better"] else "lower"
-        lines.append(f"{'  ' + name:<{width}}{cells}{limits:>10}  {better}")
+        lines.append(f"{'  ' + name:<{width}}{cells}{ranges[name]:>{last}}  {better}")
     return "\n".join([*lines, "", sizes])

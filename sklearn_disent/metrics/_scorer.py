@@ -1,130 +1,24 @@
 """Metrics as scikit-learn scorers: for cross_val_score, GridSearchCV and the like."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
-from sklearn.metrics import make_scorer
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn import get_config
+from sklearn.utils.metadata_routing import MetadataRequest
 
+from ._catalogue import SCORERS, Metric, MetricLike, as_metrics, function_name
 from ._estimators import encode, unwrap_estimator
 from ._sharing import sharing
-from .independence._codes import (
-    code_mutual_info_error,
-    factorised_support_distance,
-    gaussian_total_correlation_error,
-    gaussian_wasserstein_correlation_error,
-)
-from .information._gaps import dcimig_score, mig_score, mig_sup_score, modularity_score
-from .information._gaussian import jemmig_score, rmig_score
-from .information._infomec import infoc_score, infoe_score, infom_score
-from .information._med import med_completeness_score, med_disentanglement_score
-from .information._minimality import minimality_score, sufficiency_score
-from .intervention._robustness import irs_score, unconfoundedness_score
-from .intervention._votes import beta_vae_score, factor_vae_score, r_factor_vae_score
-from .logical._informativeness import (
-    contraction_informativeness_score,
-    informativeness_distance,
-    inverse_informativeness_score,
-)
-from .logical._modularity import (
-    constancy_modularity_score,
-    modularity_distance,
-    product_modularity_score,
-)
-from .of_models._counterfactual import counterfactual_generativeness_score
-from .of_models._generative import elbo_score, posterior_mig_score
-from .prediction._dci import (
-    dci_completeness_score,
-    dci_disentanglement_score,
-    dci_informativeness_score,
-)
-from .prediction._predictive import downstream_accuracy_score, explicitness_score, sap_score
-from .topology._score import manifold_topology_score
 
 __all__ = ["get_scorer", "get_scorer_names", "multimetric_scorer"]
 
-# One line per metric, grouped by module; the names of the scorers follow from the functions'.
-# f(factors, codes): needs labels.
-_SUPERVISED: tuple[Callable[..., Any], ...] = (
-    # _information
-    mig_score,
-    mig_sup_score,
-    dcimig_score,
-    modularity_score,
-    # _posterior
-    rmig_score,
-    jemmig_score,
-    # _minimality
-    minimality_score,
-    sufficiency_score,
-    # _infomec
-    infom_score,
-    infoc_score,
-    infoe_score,
-    # _med
-    med_disentanglement_score,
-    med_completeness_score,
-    # _dci
-    dci_disentanglement_score,
-    dci_completeness_score,
-    dci_informativeness_score,
-    # _predictive
-    sap_score,
-    explicitness_score,
-    downstream_accuracy_score,
-    # _interventional
-    beta_vae_score,
-    factor_vae_score,
-    r_factor_vae_score,
-    # _robustness
-    irs_score,
-    unconfoundedness_score,
-    # _logical_modularity
-    modularity_distance,
-    product_modularity_score,
-    constancy_modularity_score,
-    # _logical_informativeness
-    informativeness_distance,
-    inverse_informativeness_score,
-    contraction_informativeness_score,
-)
-
-# f(codes): needs no labels.
-_UNSUPERVISED: tuple[Callable[..., Any], ...] = (
-    # _unsupervised; udr_score compares several models and scores no single one
-    gaussian_total_correlation_error,
-    gaussian_wasserstein_correlation_error,
-    code_mutual_info_error,
-    factorised_support_distance,
-)
-
-# f(estimator, X, y=None): needs the fitted estimator itself, its decoder or its posterior.
-_ESTIMATOR: tuple[Callable[..., Any], ...] = (
-    # _topological
-    manifold_topology_score,
-    # _generative
-    posterior_mig_score,
-    elbo_score,
-    # _counterfactual
-    counterfactual_generativeness_score,
-)
-
-
-def _is_loss(func: Callable[..., Any]) -> bool:
-    return func.__name__.endswith(("_error", "_distance"))
-
-
-def _name(func: Callable[..., Any]) -> str:
-    # As scikit-learn has it: "mig" for mig_score, "neg_..._error" where lower is better.
-    return f"neg_{func.__name__}" if _is_loss(func) else func.__name__.removesuffix("_score")
-
-
-_FUNCTIONS = {_name(func): func for func in (*_SUPERVISED, *_UNSUPERVISED, *_ESTIMATOR)}
+# Options that hold a value per sample: a search may slice them with its folds and hand them over.
+PER_SAMPLE = ("sample_weight", "codes_std")
 
 
 def get_scorer_names() -> list[str]:
-    """Names of all scorers that `get_scorer` knows.
+    """Names of all scorers that `get_scorer` has.
 
     Returns
     -------
@@ -141,11 +35,10 @@ def get_scorer_names() -> list[str]:
     >>> "mig" in get_scorer_names()
     True
     """
-    return sorted(_FUNCTIONS)
+    return sorted(SCORERS)
 
 
-@validate_params({"name": [StrOptions(set(_FUNCTIONS))]}, prefer_skip_nested_validation=True)
-def get_scorer(name: str, **options: Any) -> Callable[..., float]:
+def get_scorer(metric: str | Callable[..., Any] | Metric, /, **options: Any) -> "MetricScorer":
     """Scorer of a metric, to be passed as `scoring` to scikit-learn's model selection.
 
     Higher is always better: metrics that are errors or distances are negated, and their names
@@ -153,10 +46,12 @@ def get_scorer(name: str, **options: Any) -> Callable[..., float]:
 
     Parameters
     ----------
-    name : str
-        One of :func:`get_scorer_names`.
+    metric : str, callable or Metric
+        One of :func:`get_scorer_names`, a function of your own, such as
+        ``my_score(factors, codes)``, or a :class:`Metric`.
     **options
-        Parameters of the metric, for instance ``n_bins=10``.
+        Parameters of the metric, for instance ``n_bins=10``. A misspelt one is an error here, not
+        in the midst of a search.
 
     Returns
     -------
@@ -169,11 +64,18 @@ def get_scorer(name: str, **options: Any) -> Callable[..., float]:
     --------
     get_scorer_names : All names.
     multimetric_scorer : Several metrics of the same codes.
+    Metric : What a function of your own does not tell by itself.
 
     Notes
     -----
-    scikit-learn has no registry of foreign names: ``scoring="mig"`` is not possible, pass
-    ``scoring=get_scorer("mig")``.
+    scikit-learn keeps no registry for names of other packages: ``scoring="mig"`` is not possible,
+    pass ``scoring=get_scorer("mig")``.
+
+    With scikit-learn's metadata routing enabled, ``scorer.set_score_request(sample_weight=True)``
+    asks a search for the weights of its test rows.
+
+    To search in several processes, a function of your own must be importable: joblib pickles the
+    scorer.
 
     Examples
     --------
@@ -184,38 +86,35 @@ def get_scorer(name: str, **options: Any) -> Callable[..., float]:
     >>> X = factors * [5.0, 1.0]
     >>> get_scorer("mig")(PCA().fit(X), X, factors) > 0.9
     True
+    >>> def first_code_score(factors, codes, *, power=1):
+    ...     return float(abs(np.corrcoef(factors[:, 0], codes[:, 0])[0, 1]) ** power)
+    >>> round(get_scorer(first_code_score, power=2)(PCA().fit(X), X, factors), 3)
+    1.0
     """
-    func = _FUNCTIONS[name]
-    if func in _SUPERVISED:
-        return make_scorer(
-            func,
-            # A tuple is taken where the bare string is refused.
-            response_method=("transform",),
-            greater_is_better=not _is_loss(func),
-            **options,
-        )
-    return _LabelFreeScorer(name, options)
+    return MetricScorer(as_metrics([metric], SCORERS)[0], options)
 
 
-@validate_params({"metrics": [list, tuple, dict]}, prefer_skip_nested_validation=True)
 def multimetric_scorer(
-    metrics: Iterable[str] | Mapping[str, Mapping[str, Any]],
-) -> "_MultimetricScorer":
+    metrics: Iterable["MetricLike | MetricScorer"]
+    | Mapping[str, "MetricLike | MetricScorer | Mapping[str, Any]"],
+) -> "MultimetricScorer":
     """Scorer of several metrics, which encodes the samples once.
 
     What the metrics have in common, a matrix or the fits of a predictor, is computed once, too.
 
     Parameters
     ----------
-    metrics : list of str, or dict
-        Names from :func:`get_scorer_names`; as a dict, the options of each metric by its name,
-        ``{"mig": {"n_bins": 10}}``.
+    metrics : list or dict
+        Entries of a list are names from :func:`get_scorer_names`, functions of your own,
+        :class:`Metric` objects, or what :func:`get_scorer` returns. Keys of a dict are the names
+        of the results; its values are such entries, ``{"mine": my_score}``, or the options of
+        the metric of that name, ``{"mig": {"n_bins": 10}}``.
 
     Returns
     -------
     scorer : callable
-        Called as ``scorer(estimator, X, y)``; gives a dict from name to float. Pass it as
-        ``GridSearchCV(..., scoring=scorer, refit="mig")``.
+        Called as ``scorer(estimator, X, y)``; gives a dict from name to float, where higher is
+        always better. Pass it as ``GridSearchCV(..., scoring=scorer, refit="mig")``.
 
     See Also
     --------
@@ -225,78 +124,189 @@ def multimetric_scorer(
     --------
     >>> import numpy as np
     >>> from sklearn.decomposition import PCA
-    >>> from sklearn_disent.metrics import multimetric_scorer
+    >>> from sklearn_disent.metrics import get_scorer, multimetric_scorer
     >>> factors = np.random.default_rng(0).integers(4, size=(500, 2))
     >>> X = factors * [5.0, 1.0]
-    >>> scorer = multimetric_scorer(["mig"])
+    >>> scorer = multimetric_scorer(["mig", "sap"])
     >>> scorer
-    multimetric_scorer(['mig'])
+    multimetric_scorer(['mig', 'sap'])
     >>> sorted(scorer(PCA().fit(X), X, factors))
-    ['mig']
+    ['mig', 'sap']
+    >>> multimetric_scorer({"mig": {}, "coarse": get_scorer("mig", n_bins=4)})
+    multimetric_scorer({'mig': get_scorer('mig'), 'coarse': get_scorer('mig', n_bins=4)})
     """
-    options = dict(metrics) if isinstance(metrics, Mapping) else {name: {} for name in metrics}
-    unknown = [name for name in options if name not in _FUNCTIONS]
-    if unknown or not options:
+    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
+        raise TypeError(f"metrics must be a list or a dict of metrics, got {metrics!r}.")
+    if isinstance(metrics, Mapping):
+        return MultimetricScorer({name: _as_scorer(metrics[name], name) for name in metrics})
+    scorers = [_as_scorer(entry) for entry in metrics]
+    names = [scorer.name for scorer in scorers]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
         raise ValueError(
-            f"metrics must be one or more of {get_scorer_names()}, got {unknown or list(metrics)}."
+            f"metrics must have names of their own, got {twice} more than once. Pass a dict, whose "
+            "keys are the names."
         )
-    return _MultimetricScorer({name: dict(options[name]) for name in options})
+    return MultimetricScorer(dict(zip(names, scorers)))
 
 
-class _LabelFreeScorer:
-    """Scorer (estimator, X, y=None) of a metric of codes alone or of the estimator itself."""
+class _Requests:
+    """What a scorer asks of scikit-learn's metadata routing: nothing, until it is told to."""
 
-    def __init__(self, name: str, options: dict[str, Any]):
-        self.name = name
-        self.options = options
+    _requests: Mapping[str, bool | str | None]
 
-    def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike | None = None) -> float:
-        func = _FUNCTIONS[self.name]
-        if func in _ESTIMATOR:
-            score = func(*unwrap_estimator(estimator, X), y, **self.options)
-        else:
-            score = func(encode(estimator, X), **self.options)
-        return -score if _is_loss(func) else score
+    def _metadata(self) -> list[str]:
+        """Options that hold a value per sample."""
+        raise NotImplementedError
 
-    def __repr__(self) -> str:
-        options = "".join(f", {key}={value!r}" for key, value in self.options.items())
-        return f"get_scorer({self.name!r}{options})"
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Ask a search for metadata of its test rows, such as ``sample_weight=True``.
 
-    def __sklearn_clone__(self) -> "_LabelFreeScorer":
-        return type(self)(self.name, dict(self.options))
+        Parameters
+        ----------
+        **requests
+            True to ask for it, False to go without, None to make passing it an error, or the name
+            under which it is passed to the search.
+
+        Returns
+        -------
+        self : object
+        """
+        if not get_config()["enable_metadata_routing"]:
+            raise RuntimeError(
+                "Requests have a meaning with metadata routing only. Enable it with "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        unknown = [name for name in requests if name not in self._metadata()]
+        if unknown:
+            raise TypeError(
+                f"{self!r} cannot take {unknown} per sample; what it can take is "
+                f"{self._metadata()}."
+            )
+        self._requests = requests
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """The requests, for scikit-learn.
+
+        Returns
+        -------
+        routing : MetadataRequest
+        """
+        request = MetadataRequest(owner=repr(self))
+        for name in self._metadata():
+            request.score.add_request(param=name, alias=self._requests.get(name))
+        return request
+
+    def _accept_sample_weight(self) -> bool:
+        # Asked by scikit-learn where routing is not enabled.
+        return "sample_weight" in self._metadata()
 
 
-class _MultimetricScorer:
-    """Scorer (estimator, X, y=None) that gives a dict; codes and matrices are computed once."""
+class MetricScorer(_Requests):
+    """Scorer ``(estimator, X, y=None)`` of one metric, made by `get_scorer`."""
 
-    def __init__(self, options: dict[str, dict[str, Any]]):
-        self.options = options
+    def __init__(self, metric: Metric, options: Mapping[str, Any] | None = None):
+        if metric.needs == "models":
+            raise ValueError(
+                f"{metric.name} compares several models; a scorer has a single one. Call its "
+                "function with the codes of all models."
+            )
+        self.metric = metric
+        self.options = dict(options or {})
+        self._requests = {}
+        metric.check(self.options)
+
+    @property
+    def name(self) -> str:
+        """The metric's name, after ``neg_`` where lower is better."""
+        return self.metric.scorer_name
+
+    @property
+    def _sign(self) -> int:
+        return 1 if self.metric.greater_is_better else -1
+
+    def _metadata(self) -> list[str]:
+        return [name for name in self.metric.options if name in PER_SAMPLE]
 
     def __call__(
-        self, estimator: Any, X: ArrayLike, y: ArrayLike | None = None
-    ) -> dict[str, float]:
-        functions = {name: _FUNCTIONS[name] for name in self.options}
-        if y is None and any(func in _SUPERVISED for func in functions.values()):
-            needed = [name for name, func in functions.items() if func in _SUPERVISED]
-            raise ValueError(f"{', '.join(needed)}: these metrics need the factors, got y=None.")
-        codes = None
-        if any(func not in _ESTIMATOR for func in functions.values()):
-            codes = encode(estimator, X)
-        scores = {}
-        with sharing():
-            for name, func in functions.items():
-                if func in _SUPERVISED:
-                    score = func(y, codes, **self.options[name])
-                elif func in _UNSUPERVISED:
-                    score = func(codes, **self.options[name])
-                else:
-                    score = func(*unwrap_estimator(estimator, X), y, **self.options[name])
-                scores[name] = -score if _is_loss(func) else score
-        return scores
+        self, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, **metadata: Any
+    ) -> float:
+        return _scores({self.name: self}, estimator, X, y, metadata)[self.name]
 
     def __repr__(self) -> str:
-        plain = not any(self.options.values())
-        return f"multimetric_scorer({list(self.options) if plain else self.options!r})"
+        known = SCORERS.get(self.name) == self.metric
+        metric = repr(self.name) if known else function_name(self.metric.function)
+        options = "".join(f", {key}={value!r}" for key, value in self.options.items())
+        return f"get_scorer({metric}{options})"
 
-    def __sklearn_clone__(self) -> "_MultimetricScorer":
-        return type(self)({name: dict(options) for name, options in self.options.items()})
+    def __sklearn_clone__(self) -> Self:
+        clone = type(self)(self.metric, self.options)
+        clone._requests = dict(self._requests)
+        return clone
+
+
+class MultimetricScorer(_Requests):
+    """Scorer ``(estimator, X, y=None)`` that gives a dict, made by `multimetric_scorer`."""
+
+    def __init__(self, scorers: Mapping[str, MetricScorer]):
+        if not scorers:
+            raise ValueError(f"metrics must be one or more of {get_scorer_names()}, got none.")
+        self.scorers = dict(scorers)
+        self._requests = {}
+
+    def _metadata(self) -> list[str]:
+        having = {name for scorer in self.scorers.values() for name in scorer._metadata()}
+        return [name for name in PER_SAMPLE if name in having]
+
+    def __call__(
+        self, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, **metadata: Any
+    ) -> dict[str, float]:
+        return _scores(self.scorers, estimator, X, y, metadata)
+
+    def __repr__(self) -> str:
+        names = list(self.scorers)
+        plain = [f"get_scorer({name!r})" for name in names] == [*map(repr, self.scorers.values())]
+        return f"multimetric_scorer({names if plain else self.scorers!r})"
+
+    def __sklearn_clone__(self) -> Self:
+        clone = type(self)({n: s.__sklearn_clone__() for n, s in self.scorers.items()})
+        clone._requests = dict(self._requests)
+        return clone
+
+
+def _as_scorer(entry: Any, name: str = "") -> MetricScorer:
+    """A scorer as it is, that of a metric, or that of a name with these options."""
+    if isinstance(entry, MetricScorer):
+        return entry
+    if name and isinstance(entry, Mapping):
+        return MetricScorer(as_metrics([name], SCORERS)[0], entry)
+    return MetricScorer(as_metrics([entry], SCORERS)[0])
+
+
+def _scores(
+    scorers: Mapping[str, MetricScorer],
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike | None,
+    metadata: Mapping[str, Any],
+) -> dict[str, float]:
+    """Scores by name; codes, and what the metrics have in common, are computed once."""
+    needed = [name for name, scorer in scorers.items() if scorer.metric.needs == "factors"]
+    if y is None and needed:
+        raise ValueError(f"{', '.join(needed)}: these metrics need the factors, got y=None.")
+    for key in metadata:
+        if not any(key in scorer.metric.options for scorer in scorers.values()):
+            raise TypeError(f"{', '.join(scorers)}: none of these metrics has an option {key!r}.")
+    codes, scores = None, {}
+    with sharing():
+        for name, scorer in scorers.items():
+            metric = scorer.metric
+            own = {key: metadata[key] for key in metadata if key in metric.options}
+            if metric.needs == "estimator":
+                data: tuple[Any, ...] = (*unwrap_estimator(estimator, X), y)
+            else:
+                codes = encode(estimator, X) if codes is None else codes
+                data = (y, codes) if metric.needs == "factors" else (codes,)
+            scores[name] = scorer._sign * metric.value(*data, **{**scorer.options, **own})
+    return scores

@@ -1,8 +1,8 @@
 """Computations that several metrics have in common: within `sharing()`, each is done once.
 
 A metric that is called by itself computes its own matrix. Among others, on the same data and with
-the same settings, it gets the one that is there already. Hence nothing needs to know which metrics
-rest on which matrix: the function that computes a matrix carries `shared`, and that is all.
+the same settings, it gets the matrix that is there already. Hence nothing needs to know which
+metrics rest on which matrix: it is enough that the function which computes it is `shared`.
 """
 
 import functools
@@ -18,18 +18,22 @@ import numpy as np
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Per thread and per task, as context variables are: metrics elsewhere see nothing of it.
+# A context variable belongs to its thread and task: metrics elsewhere are not affected.
 _STORE: ContextVar[dict[Hashable, tuple[Any, Any]] | None] = ContextVar("store", default=None)
 
 
 @contextmanager
-def sharing() -> Iterator[None]:
+def sharing(*, anew: bool = False) -> Iterator[None]:
     """Until the end of the block, every shared function is computed once for equal arguments.
 
     Data count as equal if they are the same object, settings if they are equal. The data must not
     change meanwhile, nor may anyone write into a result.
+
+    A block within another one joins it. `anew` keeps them apart: what is computed in the inner
+    block is forgotten at its end, as it should be for one of many resamples.
     """
-    token = _STORE.set({})
+    outer = _STORE.get()
+    token = _STORE.set({} if outer is None or anew else outer)
     try:
         yield
     finally:
@@ -47,7 +51,7 @@ def shared(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         arguments = signature.bind(*args, **kwargs)
         arguments.apply_defaults()
-        # A generator goes on with every draw: the next result would be another.
+        # A generator moves on with every draw: the next result would be a different one.
         if isinstance(arguments.arguments.get("random_state"), np.random.RandomState):
             return function(*args, **kwargs)
         key = (function, _token(arguments.arguments))

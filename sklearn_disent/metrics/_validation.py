@@ -6,7 +6,7 @@ Names shared by the whole room:
 - ``n_bins`` and ``strategy`` bin the codes; ``factor_bins`` bins the continuous factors, which
   are refused when it is None.
 - ``nan_policy`` is "raise" or "omit" (drop the rows with a missing value), as in scipy.stats.
-- ``sample_weight`` are frequencies: weight 2 means the row stands there twice.
+- ``sample_weight`` are frequencies: weight 2 counts the row twice.
 - ``average`` is "macro" (one float) or None (one value per factor or per code; nan where a
   factor or code was left out, always with a warning).
 """
@@ -16,33 +16,26 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from .._params import FactorBins, NanPolicy, validated
 from ..exceptions import DegenerateScoreWarning
 from ._sharing import shared
 
 __all__ = ["check_factors_codes"]
-
-# Constraints to merge into validate_params of every metric: {**FACTORS_CODES, "q": [...]}.
-FACTORS_CODES: dict[str, list] = {
-    "factor_bins": [Interval(Integral, 2, None, closed="left"), StrOptions({"unique"}), None],
-    "sample_weight": ["array-like", None],
-    "nan_policy": [StrOptions({"raise", "omit"})],
-    "average": [StrOptions({"macro"}), None],
-    "random_state": ["random_state"],
-}
 
 # Where warnings go that one caller wants to sum up, such as those of many resamples.
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 # Squares and ranges of larger codes overflow float64.
 _LARGEST_CODE = 1e150
+
+# One factor: values, which of them are missing, and the kind that the data type declares.
+Column = tuple[NDArray, NDArray[np.bool_], str | None]
 
 
 class Checked(NamedTuple):
@@ -55,25 +48,23 @@ class Checked(NamedTuple):
     sample_weight: NDArray[np.float64] | None
     """(n,), all positive: rows of weight zero are gone."""
     values: NDArray[np.float64]
-    """(n, K): the factors as numbers; the class index where they are no numbers."""
+    """(n, K): the factors as numbers; the class index where they are not numbers."""
     kinds: tuple[str, ...]
     """Per factor "categorical" (strings, bools, categories), "ordinal" (integers, ordered
     categories) or "continuous"."""
+    rows: NDArray[np.intp]
+    """(n,): which rows of the input these are, in ascending order."""
+    n_given: int
+    """Number of rows of the input."""
 
 
-@validate_params(
-    {
-        "factor_bins": FACTORS_CODES["factor_bins"],
-        "nan_policy": FACTORS_CODES["nan_policy"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def check_factors_codes(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Validate factors and codes and give them the form all metrics work on.
 
@@ -113,7 +104,7 @@ def check_factors_codes(
     >>> codes.dtype
     dtype('float64')
     """
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
+    checked = check_data(factors, codes, factor_bins, nan_policy)
     return checked.factors, checked.codes
 
 
@@ -121,15 +112,14 @@ def check_factors_codes(
 def check_data(
     factors: ArrayLike,
     codes: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
     factor_bins: int | str | None = None,
     nan_policy: str = "raise",
+    sample_weight: ArrayLike | None = None,
     continuous: bool = False,
 ) -> Checked:
-    """Validate as `check_factors_codes` does, and keep weights, values and kinds of factors.
+    """Validate as `check_factors_codes` does, and keep weights, values, kinds and row numbers.
 
-    With `continuous=True` continuous factors pass: `kinds` tells them, `values` holds them.
+    With `continuous=True` continuous factors pass: `kinds` says which they are.
     """
     columns = _as_columns(factors)
     Z = check_codes(codes, nan_policy="omit")
@@ -138,6 +128,29 @@ def check_data(
             "factors and codes must have one row per sample, got "
             f"{len(columns[0][0])} rows of factors and {len(Z)} rows of codes."
         )
+    return _checked(columns, Z, factor_bins, nan_policy, sample_weight, continuous)
+
+
+def check_factors(
+    factors: ArrayLike,
+    factor_bins: int | str | None = None,
+    nan_policy: str = "raise",
+    continuous: bool = False,
+) -> Checked:
+    """Validate factors alone, as `check_data` does; the codes of the result have no columns."""
+    columns = _as_columns(factors)
+    no_codes = np.empty((len(columns[0][0]), 0))
+    return _checked(columns, no_codes, factor_bins, nan_policy, None, continuous)
+
+
+def _checked(
+    columns: list[Column],
+    Z: NDArray[np.float64],
+    factor_bins: int | str | None,
+    nan_policy: str,
+    sample_weight: ArrayLike | None,
+    continuous: bool,
+) -> Checked:
     weight = _as_weight(sample_weight, len(Z))
     missing = np.column_stack([missing for _, missing, _ in columns])
     _refuse_missing(missing, "factors", nan_policy)
@@ -145,11 +158,11 @@ def check_data(
     keep = ~(missing.any(axis=1) | np.isnan(Z).any(axis=1))
     if weight is not None:
         keep &= weight > 0
-    if not keep.all():
-        Z, weight = Z[keep], None if weight is None else weight[keep]
-        columns = [(values[keep], None, kind) for values, _, kind in columns]
-    if len(Z) < 2:
-        raise ValueError(f"At least 2 samples are needed to score codes, got {len(Z)}.")
+    rows, n_given = np.flatnonzero(keep), len(Z)
+    if len(rows) < n_given:
+        Z, weight = Z[rows], None if weight is None else weight[rows]
+        columns = [(values[rows], missing[rows], kind) for values, missing, kind in columns]
+    _refuse_too_few(len(Z))
     classes, numbers, kinds = [], [], []
     for k, (values, _, declared) in enumerate(columns):
         column, number, kind = _encode_factor(values, declared, k)
@@ -158,7 +171,9 @@ def check_data(
         classes.append(column)
         numbers.append(number)
         kinds.append(kind)
-    return Checked(np.column_stack(classes), Z, weight, np.column_stack(numbers), tuple(kinds))
+    return Checked(
+        np.column_stack(classes), Z, weight, np.column_stack(numbers), tuple(kinds), rows, n_given
+    )
 
 
 def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.float64]:
@@ -182,13 +197,30 @@ def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.fl
     largest = np.nanmax(np.abs(array)) if not np.isnan(array).all() else 0.0
     if np.isinf(largest):
         column = int(np.flatnonzero(np.isinf(array).any(axis=0))[0])
-        raise ValueError(f"codes must be finite, got an infinite value in code {column}.")
+        raise ValueError(
+            f"codes must be finite, got an infinite value in code {column}. Drop or replace it."
+        )
     if largest > _LARGEST_CODE:
         raise ValueError(
             f"codes must stay within {_LARGEST_CODE:g}, got {largest:g}, whose square overflows. "
             "Rescale them."
         )
     return array
+
+
+def complete_codes(codes: ArrayLike, nan_policy: str) -> NDArray[np.float64]:
+    """Validate codes alone, and drop their rows with missing values or refuse them."""
+    array = check_codes(codes, nan_policy=nan_policy)
+    array = array[~np.isnan(array).any(axis=1)]
+    _refuse_too_few(len(array))
+    return array
+
+
+def refuse_negative(array: NDArray[np.float64], name: str, hint: str) -> None:
+    """Refuse an array whose entries are not all finite and >= 0."""
+    wrong = array[~(np.isfinite(array) & (array >= 0))]
+    if len(wrong):
+        raise ValueError(f"{name} must be finite and >= 0, got {wrong[0]}. {hint}")
 
 
 def varied_factors(factors: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
@@ -230,15 +262,16 @@ def warn_if_constant(codes: NDArray, consequence: str) -> None:
 @contextmanager
 def collecting_warnings() -> Iterator[list[str]]:
     """Until the end of the block, messages of `warn_degenerate` are listed instead of shown."""
-    token = _COLLECTED.set([])
+    messages: list[str] = []
+    token = _COLLECTED.set(messages)
     try:
-        yield _COLLECTED.get()
+        yield messages
     finally:
         _COLLECTED.reset(token)
 
 
 def warn_degenerate(message: str) -> None:
-    """Warn with our own class, on the line of the user's code that called the package."""
+    """Warn with DegenerateScoreWarning, on the line of the user's code that called the package."""
     collected = _COLLECTED.get()
     if collected is not None:
         collected.append(message)
@@ -250,8 +283,7 @@ def warn_degenerate(message: str) -> None:
     warnings.warn(message, DegenerateScoreWarning, stacklevel=level)
 
 
-def _as_columns(factors: Any) -> list[tuple[NDArray, NDArray[np.bool_], str | None]]:
-    """Split factors into columns of (values, missing, kind declared by the data type)."""
+def _as_columns(factors: Any) -> list[Column]:
     if issparse(factors):
         raise TypeError("factors must be dense, got a sparse matrix. Use factors.toarray().")
     if hasattr(factors, "iloc") and hasattr(factors, "columns"):
@@ -273,7 +305,7 @@ def _as_columns(factors: Any) -> list[tuple[NDArray, NDArray[np.bool_], str | No
     return [_as_column(column, k) for k, column in enumerate(columns)]
 
 
-def _as_column(column: Any, k: int) -> tuple[NDArray, NDArray[np.bool_], str | None]:
+def _as_column(column: Any, k: int) -> Column:
     if getattr(getattr(column, "dtype", None), "name", "") == "category":
         codes = np.asarray(column.cat.codes)
         return codes, codes < 0, "ordinal" if column.cat.ordered else "categorical"
@@ -303,7 +335,8 @@ def _as_column(column: Any, k: int) -> tuple[NDArray, NDArray[np.bool_], str | N
 
 
 def _is_missing(value: Any) -> bool:
-    # pandas.NA is told by its name: comparing it with anything gives NA, and pandas is optional.
+    # pandas.NA is recognized by its name: compared with anything it gives NA, and pandas is
+    # optional.
     if value is None or type(value).__name__ == "NAType":
         return True
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
@@ -320,6 +353,14 @@ def _refuse_missing(missing: NDArray[np.bool_], name: str, nan_policy: str) -> N
         )
 
 
+def _refuse_too_few(n_samples: int) -> None:
+    if n_samples < 2:
+        raise ValueError(
+            f"At least 2 samples without missing values are needed, got {n_samples}. Pass more "
+            "rows."
+        )
+
+
 def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
@@ -329,8 +370,7 @@ def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.fl
             f"sample_weight must have shape ({n_samples},), one weight per sample, got shape "
             f"{weight.shape}."
         )
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError(f"sample_weight must be finite and >= 0, got {weight.min()} as least.")
+    refuse_negative(weight, "sample_weight", "Use weight 0 to leave a sample out.")
     return weight
 
 
@@ -344,11 +384,13 @@ def _encode_factor(
     number = values.astype(np.float64)
     if values.dtype.kind == "f":
         if np.isinf(number).any():
-            raise ValueError(f"factors must be finite, got an infinite value in factor {k}.")
+            raise ValueError(
+                f"factors must be finite, got an infinite value in factor {k}. Drop or replace it."
+            )
         if (number != np.rint(number)).any():
             return np.unique(number, return_inverse=True)[1], number, "continuous"
     kind = declared or ("categorical" if values.dtype.kind == "b" else "ordinal")
-    # Beyond 2**53 floats no longer tell integers apart: sort the values as they came.
+    # Beyond 2**53 floats no longer distinguish integers: sort the values as they came.
     if np.abs(number).max() >= 2**53 or np.ptp(number) > 4 * len(number) + 1000:
         return np.unique(values, return_inverse=True)[1], number, kind
     # Class indices by counting: an order of magnitude faster than sorting.
@@ -367,7 +409,7 @@ def _bin_factor(
             "(n_bins is for the codes only), or take every distinct value as a class with "
             "factor_bins='unique'."
         )
-    if factor_bins == "unique":
+    if isinstance(factor_bins, str):
         return unique
     binned = np.digitize(number, np.linspace(number.min(), number.max(), factor_bins + 1)[1:-1])
     return np.unique(binned, return_inverse=True)[1]

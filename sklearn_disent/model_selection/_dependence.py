@@ -1,28 +1,17 @@
 """Make the factors of a data set dependent by the rows that are drawn from it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from .._params import Array, Names, PositiveFloat, PositiveInt, RandomStateLike, validated
 
 Pair = tuple[int | str, int | str]
-
-_KINDS = {"gaussian", "inverse", "A", "B", "C", "D"}
-
-_WEIGHT_CONSTRAINTS = {
-    "factors": ["array-like"],
-    "pairs": ["array-like"],
-    "kind": [StrOptions(_KINDS)],
-    "sigma": [Interval(Real, 0, None, closed="neither"), "array-like"],
-    "factor_names": ["array-like", None],
-    "factor_sizes": ["array-like", None],
-}
+Pairs = Annotated[Sequence[Pair], "array-like"]
+Kind = Literal["gaussian", "inverse", "A", "B", "C", "D"]
 
 
 def _factor_names(factors: Any, factor_names: Sequence[str] | None) -> list[str] | None:
@@ -34,19 +23,21 @@ def _factor_names(factors: Any, factor_names: Sequence[str] | None) -> list[str]
 
 def _column(name: Any, names: list[str] | None, n_factors: int) -> int:
     """Column of a factor given by number or by name."""
-    if isinstance(name, Integral):
+    if isinstance(name, (int, np.integer)):
         if not 0 <= name < n_factors:
             raise ValueError(
-                f"pairs must name columns 0 to {n_factors - 1} of factors, got {name}."
+                f"pairs must name columns of factors by 0 to {n_factors - 1}, got {name}."
             )
         return int(name)
     if names is None:
         raise ValueError(
             f"pairs names the factor {name!r}, but factors has no names. Pass factor_names, "
-            "a DataFrame, or the number of its column."
+            "a DataFrame, or the number of the column."
         )
     if name not in names:
-        raise ValueError(f"Unknown factor {name!r} in pairs. The factors are {', '.join(names)}.")
+        raise ValueError(
+            f"pairs must name factors among {', '.join(map(repr, names))}, got {name!r}."
+        )
     return names.index(name)
 
 
@@ -79,7 +70,8 @@ def _column_pairs(
     pairs: Sequence[Pair], names: list[str] | None, varies: NDArray[np.bool_]
 ) -> list[list[tuple[int, int]]]:
     """For each entry of pairs, the pairs of columns it stands for."""
-    n_factors, groups, seen = len(varies), [], {}
+    n_factors, groups = len(varies), []
+    seen: dict[frozenset[int], Pair] = {}
     if len(pairs) == 0:
         raise ValueError("pairs must name at least one pair of factors, got none.")
     for pair in pairs:
@@ -89,7 +81,10 @@ def _column_pairs(
         if isinstance(pair[1], str) and pair[1] == "*":
             group = [(first, j) for j in range(n_factors) if j != first and varies[j]]
             if not group:
-                raise ValueError(f"pairs holds {pair!r}, but no other factor varies.")
+                raise ValueError(
+                    f"pairs holds {pair!r}, but no other factor varies. Take a part of the data "
+                    "set in which others vary."
+                )
         else:
             group = [(first, _column(pair[1], names, n_factors))]
         for i, j in group:
@@ -97,15 +92,15 @@ def _column_pairs(
                 raise ValueError(f"pairs must join two different factors, got {pair!r}.")
             if frozenset((i, j)) in seen:
                 raise ValueError(
-                    f"pairs {seen[frozenset((i, j))]!r} and {pair!r} overlap: each two factors "
-                    "may be joined once. Use a smaller sigma for a stronger dependence."
+                    f"pairs {seen[frozenset((i, j))]!r} and {pair!r} overlap: any two factors "
+                    "may be joined only once. Use a smaller sigma for a stronger dependence."
                 )
-            seen[frozenset((i, j))] = tuple(pair)
+            seen[frozenset((i, j))] = (pair[0], pair[1])
             fixed = [c for c in (i, j) if not varies[c]]
             if fixed:
                 label = repr(names[fixed[0]]) if names else str(fixed[0])
                 raise ValueError(
-                    f"Factor {label} of the pair {pair!r} has one value in factors, so nothing can "
+                    f"Factor {label} of the pair {pair!r} has a single value, so nothing can "
                     "depend on it. Take a part of the data set in which it varies."
                 )
         groups.append(group)
@@ -142,20 +137,20 @@ def _sigma_of_each(sigma: Any, n_pairs: int) -> NDArray[np.float64]:
     return values
 
 
-@validate_params(_WEIGHT_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def dependence_weights(
-    factors: ArrayLike,
-    pairs: Sequence[Pair],
+    factors: Array,
+    pairs: Pairs,
     *,
-    kind: str = "gaussian",
-    sigma: float | ArrayLike = 0.1,
-    factor_names: Sequence[str] | None = None,
-    factor_sizes: ArrayLike | None = None,
+    kind: Kind = "gaussian",
+    sigma: PositiveFloat | Array = 0.1,
+    factor_names: Names | None = None,
+    factor_sizes: Array | None = None,
 ) -> NDArray[np.float64]:
-    r"""Probability of each row under which pairs of factors are dependent.
+    r"""Probabilities of rows that make pairs of factors dependent.
 
     Every factor is scaled to [0, 1]; the weight of a row is the product, over the pairs, of a
-    function of the two scaled factors u and v, normalised to sum to 1 over the rows:
+    function of the two scaled factors u and v, normalized to sum to 1 over the rows:
 
     ========  =========================================  ======================================
     kind      weight of a pair                           u and v become
@@ -171,31 +166,26 @@ def dependence_weights(
     Parameters
     ----------
     factors : array-like of shape (n_samples, n_factors)
-        Classes of the factors, such as `target` of the data sets. Best every combination of
-        classes once: the weights multiply whatever dependence is there already.
-
+        Classes of the factors, such as `target` of the data sets. Preferably every combination of
+        classes occurs once: the weights multiply whatever dependence there is already.
     pairs : list of tuple
         Pairs of factors, by column number or by name. ``("shape", "*")`` joins shape with every
         other factor that varies.
-
     kind : {"gaussian", "inverse", "A", "B", "C", "D"}, default="gaussian"
-        The function above.
-
+        Which of the functions above.
     sigma : float or array-like of shape (n_pairs,), default=0.1
-        Width of the Gaussian, for all pairs or for each: .1 is strong, .4 moderate, .7 weak. The
-        kinds A to D do not use it.
-
+        Width of the Gaussian, one for all pairs or one for each: .1 is strong, .4 moderate, .7
+        weak. The kinds A to D do not use it.
     factor_names : list of str or None, default=None
-        Names of the columns of `factors`; None takes the columns of a DataFrame.
-
+        Names; those of the columns of a DataFrame if None.
     factor_sizes : array-like of int of shape (n_factors,) or None, default=None
-        Number of classes of each factor, to scale by ``class / (size - 1)``. None scales by the
-        least and the greatest value in `factors`.
+        Number of classes of each factor, to scale by ``class / (size - 1)``. If None, factors are
+        scaled by their smallest and largest value.
 
     Returns
     -------
     weights : ndarray of shape (n_samples,)
-        Non-negative, summing to 1.
+        Non-negative, with the sum 1.
 
     See Also
     --------
@@ -204,17 +194,18 @@ def dependence_weights(
 
     Notes
     -----
-    Gaussian weights and one-to-all pairs follow Roth et al. [1]_, joints A to D the sampling
-    study of Chen et al. [2]_, who show them as pictures: the formulas are the simplest ones with
-    the stated properties and a ratio of 4 between the most and the least likely pair. With
-    several pairs the marginals are not uniform.
+    Gaussian weights and one-to-all pairs follow Roth et al. (2023). The joint distributions A to
+    D follow the sampling study of Chen et al. (2018), which shows them only as pictures: the
+    formulas are the simplest ones with the stated properties and a ratio of 4 between the most
+    and the least likely pair. With several pairs the marginals are not uniform.
 
     References
     ----------
-    .. [1] K. Roth, M. Ibrahim, Z. Akata, P. Vincent and D. Bouchacourt (2023). Disentanglement of
-       Correlated Factors via Hausdorff Factorized Support. ICLR.
-    .. [2] R. T. Q. Chen, X. Li, R. Grosse and D. Duvenaud (2018). Isolating Sources of
-       Disentanglement in VAEs. NeurIPS.
+    Roth, Ibrahim, Akata, Vincent and Bouchacourt (2023). Disentanglement of correlated factors via
+    Hausdorff factorized support. ICLR.
+
+    Chen, Li, Grosse and Duvenaud (2018). Isolating sources of disentanglement in variational
+    autoencoders. NeurIPS.
 
     Examples
     --------
@@ -237,29 +228,22 @@ def dependence_weights(
     for group, width in zip(groups, _sigma_of_each(sigma, len(groups))):
         for i, j in group:
             log_weights += _log_weight(scaled[:, i], scaled[:, j], kind, width)
-    # The largest weight is set to 1 first: a product of narrow Gaussians may underflow everywhere.
+    # The largest weight becomes 1 first: a product of narrow Gaussians may underflow everywhere.
     weights = np.exp(log_weights - log_weights.max())
     return weights / weights.sum()
 
 
-@validate_params(
-    {
-        **_WEIGHT_CONSTRAINTS,
-        "n_samples": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def sample_dependent(
-    factors: ArrayLike,
-    pairs: Sequence[Pair],
-    n_samples: int | None = None,
+    factors: Array,
+    pairs: Pairs,
+    n_samples: PositiveInt | None = None,
     *,
-    kind: str = "gaussian",
-    sigma: float | ArrayLike = 0.1,
-    factor_names: Sequence[str] | None = None,
-    factor_sizes: ArrayLike | None = None,
-    random_state: int | np.random.RandomState | None = None,
+    kind: Kind = "gaussian",
+    sigma: PositiveFloat | Array = 0.1,
+    factor_names: Names | None = None,
+    factor_sizes: Array | None = None,
+    random_state: RandomStateLike = None,
 ) -> NDArray[np.int64]:
     """Draw rows, with replacement, so that pairs of factors are dependent.
 
@@ -267,28 +251,33 @@ def sample_dependent(
     ----------
     factors : array-like of shape (n_samples_in, n_factors)
         Classes of the factors of the rows to draw from.
-
     pairs : list of tuple
-        Pairs of factors, by column number or by name; see :func:`dependence_weights`.
-
+        Pairs of factors, by column number or by name. ``("shape", "*")`` joins shape with every
+        other factor that varies.
     n_samples : int or None, default=None
-        Number of rows to draw; None draws as many as `factors` has.
-
-    kind, sigma, factor_names, factor_sizes
-        See :func:`dependence_weights`.
-
+        Number of rows to draw; as many as `factors` has if None.
+    kind : {"gaussian", "inverse", "A", "B", "C", "D"}, default="gaussian"
+        Which of the functions in :func:`dependence_weights`.
+    sigma : float or array-like of shape (n_pairs,), default=0.1
+        Width of the Gaussian, one for all pairs or one for each: .1 is strong, .4 moderate, .7
+        weak. The kinds A to D do not use it.
+    factor_names : list of str or None, default=None
+        Names; those of the columns of a DataFrame if None.
+    factor_sizes : array-like of int of shape (n_factors,) or None, default=None
+        Number of classes of each factor, to scale by ``class / (size - 1)``. If None, factors are
+        scaled by their smallest and largest value.
     random_state : int, RandomState instance or None, default=None
         Determines the draw. Pass an int for the same rows at every call.
 
     Returns
     -------
     indices : ndarray of shape (n_samples,), int64
-        Numbers of the rows drawn, in random order; likely ones come many times.
+        Numbers of the rows drawn, in random order; likely rows occur many times.
 
     See Also
     --------
     dependence_weights : The probabilities of the rows.
-    DependentShuffleSplit : The same as `cv` of a search.
+    DependentShuffleSplit : Dependent rows as `cv` of a search.
 
     Examples
     --------
@@ -331,7 +320,7 @@ _NAMES = {
     "cars3d": ("elevation", "azimuth", "object_type"),
 }
 
-# Pairs as "a-b", several joined by "+"; the sigmas in which each exists. Roth et al. (2023).
+# Pairs as "a-b", several joined by "+", and the sigmas of each setting. Roth et al. (2023).
 _SETTINGS: dict[str, tuple[str, tuple[float, ...]]] = {
     "dsprites_single_1": ("shape-scale", (0.1,)),
     "dsprites_single_2": ("posX-posY", (0.1,)),
@@ -396,13 +385,13 @@ _BY_NAME = {
 
 
 def get_dependence_setting_names() -> list[str]:
-    """Names of all settings that :func:`load_dependence_setting` knows.
+    """Names of all settings that :func:`load_dependence_setting` loads.
 
     Returns
     -------
     names : list of str
         Such as "dsprites_double_1_01": the data set; single, double, triple or conf (one factor
-        confounds all others); a number; sigma without its point, so 004 is .04 and 01 is .1.
+        confounds all others); a number; sigma without its point, so that 004 is .04 and 01 is .1.
 
     Examples
     --------
@@ -413,9 +402,9 @@ def get_dependence_setting_names() -> list[str]:
     return list(_BY_NAME)
 
 
-@validate_params({"name": [str]}, prefer_skip_nested_validation=True)
+@validated
 def load_dependence_setting(name: str) -> dict[str, Any]:
-    """Pairs and strength of a named benchmark of dependent factors.
+    """Pairs and strength of dependence of a named benchmark.
 
     Parameters
     ----------
@@ -425,19 +414,18 @@ def load_dependence_setting(name: str) -> dict[str, Any]:
     Returns
     -------
     setting : dict
-        The keyword arguments `pairs`, `sigma`, `kind` and `factor_names`, to be handed on with
-        ``**`` to :func:`dependence_weights`, :func:`sample_dependent` or
-        :class:`DependentShuffleSplit`.
+        The keyword arguments `pairs`, `sigma`, `kind` and `factor_names`, to be passed with ``**``
+        to :func:`dependence_weights`, :func:`sample_dependent` or :class:`DependentShuffleSplit`.
 
     Notes
     -----
-    Roth et al. [1]_ train on the dependent rows and evaluate on independent ones. Factor names
-    are those of this package's data sets.
+    Roth et al. (2023) train on dependent rows and evaluate on independent ones. Factor names are
+    those of the data sets of this package.
 
     References
     ----------
-    .. [1] K. Roth, M. Ibrahim, Z. Akata, P. Vincent and D. Bouchacourt (2023). Disentanglement of
-       Correlated Factors via Hausdorff Factorized Support. ICLR.
+    Roth, Ibrahim, Akata, Vincent and Bouchacourt (2023). Disentanglement of correlated factors via
+    Hausdorff factorized support. ICLR.
 
     Examples
     --------

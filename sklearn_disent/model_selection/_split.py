@@ -1,9 +1,7 @@
 """Splitters for dependent factors."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,56 +10,61 @@ from sklearn.model_selection._split import _validate_shuffle_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
-from ._dependence import Pair, dependence_weights
+from .._params import Array, Names, PositiveFloat, PositiveInt, RandomStateLike, validated
+from ._dependence import Kind, Pairs, dependence_weights
 
 
 class DependentShuffleSplit(BaseShuffleSplit):
-    """Splits that train on dependent factors and test on independent ones, or the contrary.
+    """Splits that train on dependent factors and test on independent ones, or the reverse.
 
-    Each split parts the rows at random into two pools. From the dependent side's pool as many rows
-    as it holds are drawn, with replacement, with the weights of :func:`dependence_weights`; the
-    other side is its pool as it is. No row is on both sides.
+    Each split divides the rows at random into two pools. On a dependent side, as many rows as its
+    pool holds are drawn from it, with replacement and with the weights of
+    :func:`dependence_weights`; an independent side is its pool as it is. No row is on both sides.
 
     Parameters
     ----------
     pairs : list of tuple
-        Pairs of factors, by column number of y or by name; see :func:`dependence_weights`.
-
-    kind, sigma, factor_names, factor_sizes
-        See :func:`dependence_weights`.
-
+        Pairs of factors, by column number or by name. ``("shape", "*")`` joins shape with every
+        other factor that varies.
+    kind : {"gaussian", "inverse", "A", "B", "C", "D"}, default="gaussian"
+        Which of the functions in :func:`dependence_weights`.
+    sigma : float or array-like of shape (n_pairs,), default=0.1
+        Width of the Gaussian, one for all pairs or one for each: .1 is strong, .4 moderate, .7
+        weak. The kinds A to D do not use it.
+    factor_names : list of str or None, default=None
+        Names; those of the columns of a DataFrame if None.
+    factor_sizes : array-like of int of shape (n_factors,) or None, default=None
+        Number of classes of each factor, to scale by ``class / (size - 1)``. If None, factors are
+        scaled by their smallest and largest value.
     dependent : {"train", "test", "both"}, default="train"
         Which side has dependent factors. "train" asks whether a model that learns from dependent
-        data disentangles nevertheless (Roth et al., 2023); "test" asks what a score says when the
-        data it is computed on are dependent (Almudévar and Ortega).
-
+        data disentangles all the same (Roth et al., 2023); "test" asks what a score says on
+        dependent data (Almudévar and Ortega, 2025).
     n_splits : int, default=5
         Number of splits.
-
     test_size, train_size : float, int or None, default=None
-        Sizes of the pools, as in :class:`~sklearn.model_selection.ShuffleSplit`; 0.2 of the rows
-        are for the test unless said otherwise.
-
+        Sizes of the pools, as in :class:`~sklearn.model_selection.ShuffleSplit`; if both are None,
+        0.2 of the rows are for the test.
     random_state : int, RandomState instance or None, default=None
         Determines the pools and the draws. Pass an int for the same splits at every call.
 
     See Also
     --------
     sample_dependent : One dependent draw.
-    load_dependence_setting : Named choices of pairs and sigma, to be handed over with ``**``.
+    load_dependence_setting : Named choices of pairs and sigma, to be passed with ``**``.
 
     Notes
     -----
     The splitter needs y, the classes of the factors, which searches and
     :func:`~sklearn.model_selection.cross_validate` pass on. Drawn rows repeat: with a narrow
-    sigma few distinct rows are left, so give it a large data set.
+    sigma few distinct rows are left, so use a large data set.
 
     References
     ----------
-    .. [1] K. Roth, M. Ibrahim, Z. Akata, P. Vincent and D. Bouchacourt (2023). Disentanglement of
-       Correlated Factors via Hausdorff Factorized Support. ICLR.
-    .. [2] A. Almudévar and A. Ortega. Rethinking Disentanglement under Dependent Factors of
-       Variation.
+    Roth, Ibrahim, Akata, Vincent and Bouchacourt (2023). Disentanglement of correlated factors via
+    Hausdorff factorized support. ICLR.
+
+    Almudévar and Ortega (2025). Rethinking disentanglement under dependent factors of variation.
 
     Examples
     --------
@@ -77,19 +80,21 @@ class DependentShuffleSplit(BaseShuffleSplit):
     0.0
     """
 
+    # Checked here, since a splitter is used long after it is made.
+    @validated
     def __init__(
         self,
-        pairs: Sequence[Pair],
+        pairs: Pairs,
         *,
-        kind: str = "gaussian",
-        sigma: float | ArrayLike = 0.1,
-        factor_names: Sequence[str] | None = None,
-        factor_sizes: ArrayLike | None = None,
-        dependent: str = "train",
-        n_splits: int = 5,
+        kind: Kind = "gaussian",
+        sigma: PositiveFloat | Array = 0.1,
+        factor_names: Names | None = None,
+        factor_sizes: Array | None = None,
+        dependent: Literal["train", "test", "both"] = "train",
+        n_splits: PositiveInt = 5,
         test_size: float | int | None = None,
         train_size: float | int | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         super().__init__(
             n_splits=n_splits,
@@ -113,33 +118,27 @@ class DependentShuffleSplit(BaseShuffleSplit):
         Parameters
         ----------
         X : array-like of shape (n_samples, ...)
-            The data; only its length is used.
-
-        y : array-like of shape (n_samples, n_factors)
-            Classes of the factors.
-
-        groups : object
-            Not used.
+            Observations; only their number is used.
+        y : array-like of shape (n_samples, n_factors), default=None
+            Classes of the factors; None is an error.
+        groups : None, default=None
+            Not used, present for the signature of scikit-learn.
 
         Yields
         ------
         train, test : ndarray of int64
-            Row numbers; on a dependent side they repeat.
+            Row numbers; those of a dependent side repeat.
         """
         return super().split(X, y, groups)
 
     def _iter_indices(
         self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        if self.dependent not in ("train", "test", "both"):
-            raise ValueError(
-                f"dependent must be 'train', 'test' or 'both', got {self.dependent!r}."
-            )
         if y is None or np.ndim(y) != 2:
             got = "None" if y is None else f"shape {np.shape(y)}"
             raise ValueError(
                 "DependentShuffleSplit needs the factors as y of shape (n_samples, n_factors), "
-                f"got {got}."
+                f"got {got}. Pass them to split, or to the fit of the search."
             )
         n_rows = _num_samples(X)
         n_train, n_test = _validate_shuffle_split(
@@ -171,7 +170,7 @@ def _draw(
     total = weights[rows].sum()
     if total == 0:
         raise ValueError(
-            f"All {len(rows)} rows of one side have weight 0: no combination of classes that the "
-            "dependence allows is among them. Use a larger sigma or more rows."
+            f"All {len(rows)} rows of one side have weight 0: none has a combination of classes "
+            "that the dependence allows. Use a larger sigma or more rows."
         )
     return rng.choice(rows, size=len(rows), p=weights[rows] / total)

@@ -1,41 +1,37 @@
 """A cache of fits for sweeps that are killed and run again."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from numbers import Integral
 from os import PathLike, fspath
-from typing import Any
+from typing import Annotated, Any
 
 import joblib
 from joblib.disk import memstr_to_bytes
-from sklearn.utils._param_validation import Interval, validate_params
+
+from .._params import Interval, PositiveInt, Verbose, validated
 
 
 class SweepMemory(joblib.Memory):
-    """Cache of fitted models on disk, bounded in size, that notices damage.
+    """Cache of fitted models on disk which is bounded in size and notices damaged files.
 
     As `memory` of a :class:`~sklearn.pipeline.Pipeline` in which a "passthrough" follows the
     model, it makes a search resumable: killed and run again, the search repeats only the fits
-    that had not ended, and its scores are the same to the last bit.
+    that were not finished, and its scores are the same to the last bit.
 
     Parameters
     ----------
     location : str or path-like
         Folder of the cache. Several processes and machines may share it.
-
     bytes_limit : int, str or None, default=None
-        Size that the folder is brought back to after every fit, as a number of bytes or as
-        "500K", "200M", "10G". The models not used for the longest time go first; a sweep that
-        needs them again fits them again. None sets no limit.
-
+        Size to which the folder is cut back after every fit: a number of bytes, or a text such as
+        "500K", "200M" or "10G". The models that were not used for the longest time are removed
+        first; a sweep that needs them fits them again. There is no limit if None.
     compress : int, default=1
-        Level of zlib from 0 to 9. With 1 or more every entry has a checksum, so that a damaged
-        one is noticed; with 0 only a truncated one is.
-
+        Level of zlib from 0 to 9. From 1 on every entry has a checksum, so that any damage is
+        noticed; with 0 only truncation is.
     verbose : int, default=0
-        Level of joblib's messages.
+        How much joblib prints.
 
     See Also
     --------
@@ -44,13 +40,13 @@ class SweepMemory(joblib.Memory):
     Notes
     -----
     An entry that cannot be read is computed again, with a warning (plain :class:`joblib.Memory`
-    writes to the log instead).
+    only logs it).
 
-    The key of an entry is the parameters of the model and the rows of X and y it is trained on,
-    but not the code: use another folder after an upgrade of torch or of this package. A
-    `random_state` of None gives every run the same cached fit; use integers.
+    The key of an entry consists of the parameters of the model and the rows of X and y that it is
+    trained on, but not of the code: use another folder after an upgrade of torch or of this
+    package. With a `random_state` of None every run reads the same cached fit; use integers.
 
-    An entry holds the model, the state of its optimiser, and the codes of its training rows, about
+    An entry holds the model, the state of its optimizer, and the codes of its training rows, about
     ``12 * n_parameters + 4 * n_rows * n_components`` bytes before compression. While several
     workers write at once, the folder may exceed the limit by one entry of each.
 
@@ -72,22 +68,14 @@ class SweepMemory(joblib.Memory):
     ...     again = search.fit(X, y)  # reads every fit from the folder
     """
 
-    @validate_params(
-        {
-            "location": [str, PathLike],
-            "bytes_limit": [Interval(Integral, 1, None, closed="left"), str, None],
-            "compress": [Interval(Integral, 0, 9, closed="both")],
-            "verbose": ["verbose"],
-        },
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def __init__(
         self,
         location: str | PathLike[str],
         *,
-        bytes_limit: int | str | None = None,
-        compress: int = 1,
-        verbose: int = 0,
+        bytes_limit: PositiveInt | str | None = None,
+        compress: Annotated[int, Interval(Integral, 0, 9, closed="both")] = 1,
+        verbose: Verbose = 0,
     ) -> None:
         # joblib uses two different folders for a string and for a path.
         super().__init__(fspath(location), compress=int(compress), verbose=int(verbose))
@@ -99,11 +87,10 @@ class SweepMemory(joblib.Memory):
 
         Parameters
         ----------
-        func : callable
-            The function, in Pipelines the one that fits a step.
-
-        **options : dict
-            As for :meth:`joblib.Memory.cache`.
+        func : callable or None, default=None
+            The function; in a Pipeline the one that fits a step. If None, a decorator is returned.
+        **options
+            Those of :meth:`joblib.Memory.cache`.
 
         Returns
         -------
@@ -120,21 +107,21 @@ def _n_bytes(limit: int | str | None) -> int | None:
         size = 0
     if size is not None and size < 1:
         raise ValueError(
-            f"bytes_limit must be a positive number, or one with the unit K, M or G, such as "
-            f"'10G', got {limit!r}."
+            f"bytes_limit must be a positive number, or a text of one with the unit K, M or G, "
+            f"such as '10G', got {limit!r}."
         )
     return size
 
 
 class _BoundedFunc:
-    """A function cached by joblib; after each call the cache is brought back to its limit."""
+    """A function cached by joblib; after each call the cache is cut back to its limit."""
 
     def __init__(self, cached: Any, memory: SweepMemory) -> None:
         self.cached = cached
         self.memory = memory
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # Asked first, since joblib itself would only log that an entry is damaged.
+        # We ask first, since joblib itself only logs that an entry is damaged.
         if self.cached.check_call_in_cache(*args, **kwargs):
             entry = self.cached.call_and_shelve(*args, **kwargs)
             try:

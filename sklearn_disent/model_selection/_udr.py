@@ -1,57 +1,42 @@
 """Model selection without labels: which setting of a search gives models that agree?"""
 
-from __future__ import annotations
-
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_disent.exceptions import TrainingDivergedError
-from sklearn_disent.metrics import udr_score
-from sklearn_disent.metrics._estimators import encode, unwrap_estimator
-from sklearn_disent.metrics._validation import warn_degenerate
+from .._params import Array, HasMethods, NonNegativeFloat, PositiveFloat, validated
+from ..exceptions import TrainingDivergedError
+from ..metrics import udr_score
+from ..metrics._estimators import encode, path_to_model, posterior_of
+from ..metrics._numeric import gaussian_kl
+from ..metrics._validation import warn_degenerate
 
 
-@validate_params(
-    {
-        "search": [HasMethods(["fit"])],
-        "X": ["array-like"],
-        "y": ["array-like", None],
-        "seed_param": [str, None],
-        "cv": ["cv_object"],
-        "kind": [StrOptions({"lasso", "spearman"})],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "kl_threshold": [Interval(Real, 0, None, closed="left"), None],
-        "n_jobs": [Integral, None],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def udr_ranking(
-    search: Any,
-    X: ArrayLike,
-    y: ArrayLike | None = None,
+    search: Annotated[Any, HasMethods(["fit"])],
+    X: Array,
+    y: Array | None = None,
     *,
     seed_param: str | None = None,
-    cv: Any = None,
-    kind: str = "lasso",
-    alpha: float = 0.1,
-    kl_threshold: float | None = 0.01,
+    cv: Annotated[Any, "cv_object"] = None,
+    kind: Literal["lasso", "spearman"] = "lasso",
+    alpha: PositiveFloat = 0.1,
+    kl_threshold: NonNegativeFloat | None = 0.01,
     n_jobs: int | None = None,
 ) -> Bunch:
     """Rank the settings of a finished search by how well models of different seeds agree.
 
-    Models that differ in their seed alone are compared by
+    Models that differ only in their seed are compared by
     :func:`~sklearn_disent.metrics.udr_score`: the score of a model is its median agreement with
     its siblings, between 0 and 1, higher is better; that of a setting is the mean over its models.
     No labels are used.
@@ -61,33 +46,26 @@ def udr_ranking(
     search : fitted search such as GridSearchCV
         A search whose grid has seeds, for instance
         ``{"beta": [1, 4], "random_state": [0, 1, 2]}``; two or more for every setting.
-
     X : array-like of shape (n_samples, ...)
         The data that the search was fitted with.
-
     y : array-like or None, default=None
-        What the search was fitted with as y. It is handed on to `fit`, is part of the key of cached
-        fits, and is used by splitters that need it, but not by the score.
-
+        The y that the search was fitted with. It is passed on to `fit`, is part of the key of
+        cached fits, and is used by splitters that need it, but not by the score.
     seed_param : str or None, default=None
-        Name of the parameter that is the seed. None takes the one parameter of the grid that is
+        Name of the parameter that is the seed; if None, the one parameter of the grid that is
         named `random_state`, or ends in `__random_state`.
-
     cv : int, splitter, iterable or None, default=None
         Models are fitted on the training rows of each split and compared on its test rows; scores
-        are means over splits. None takes the splits of the search, whose fits may be cached.
-
+        are means over splits. If None, the splits are those of the search, whose fits may be
+        cached.
     kind : {"lasso", "spearman"}, default="lasso"
-        How the strength of one code in another is measured; see
+        How the similarity of two codes is measured; see
         :func:`~sklearn_disent.metrics.udr_score`.
-
     alpha : float, default=0.1
         Penalty of the lasso.
-
     kl_threshold : float or None, default=0.01
         Codes whose mean divergence from the standard normal prior, in nats, is not above it are
-        left out, for models that have `posterior`. None keeps all codes that vary.
-
+        left out, for models that have `posterior`. All codes that vary are kept if None.
     n_jobs : int or None, default=None
         Number of fits in parallel; None means 1 unless in a :func:`joblib.parallel_config`.
 
@@ -109,24 +87,23 @@ def udr_ranking(
     See Also
     --------
     sklearn_disent.metrics.udr_score : The score of given codes.
-    SweepMemory : With it as `memory` of the Pipeline that was searched, nothing is fitted here.
+    SweepMemory : As `memory` of the Pipeline that was searched, it saves all fits here.
 
     Notes
     -----
-    A search does not keep its models. They are fitted once more, ``n_candidates * n_splits`` fits,
-    unless the search was over a Pipeline with a `memory` and splits its rows the same way each
-    time: then they are read. To these come, per setting and split, ``S * (S - 1)`` regressions of
-    S seeds. Pass ``cv=ShuffleSplit(1, random_state=0)`` to save fits where none are cached.
+    A search does not keep its models. They are fitted once more, in ``n_candidates * n_splits``
+    fits, unless the search was over a Pipeline with a `memory` and splits its rows the same way
+    each time: then they are read. In addition there are ``S * (S - 1)`` regressions of S seeds per
+    setting and split. Pass ``cv=ShuffleSplit(1, random_state=0)`` to save fits if none are cached.
 
     A model whose training diverges agrees with none: it scores 0, with a warning, and is left out
-    of the scores of its siblings. Duan et al. [1]_ score single models; the mean over the models of
-    a setting, and the comparison on rows held out from training, are choices made here.
+    of the scores of its siblings. Duan et al. (2020) score single models; the mean over the models
+    of a setting, and the comparison on rows held out from training, are choices made here.
 
     References
     ----------
-    .. [1] S. Duan, L. Matthey, A. Saraiva, N. Watters, C. P. Burgess, A. Lerchner and I. Higgins
-       (2020). Unsupervised model selection for variational disentangled representation learning.
-       ICLR.
+    Duan, Matthey, Saraiva, Watters, Burgess, Lerchner and Higgins (2020). Unsupervised model
+    selection for variational disentangled representation learning. ICLR.
 
     Examples
     --------
@@ -194,14 +171,14 @@ def _find_seed(params: list[dict[str, Any]], seed_param: str | None) -> str:
         return found[0]
     if any(seed_param not in candidate for candidate in params):
         raise ValueError(
-            f"seed_param must be a parameter that the search varies, got {seed_param!r}. The "
-            f"search varies {names}."
+            f"seed_param must be a parameter that the search varies, one of {names}, got "
+            f"{seed_param!r}."
         )
     return seed_param
 
 
 def _group_by_setting(params: list[dict[str, Any]], seed: str) -> _Groups:
-    """Candidates that differ in the seed alone, in order of appearance."""
+    """Candidates that differ only in the seed, in order of appearance."""
     groups: dict[str, tuple[list[int], dict[str, Any]]] = {}
     for i, candidate in enumerate(params):
         setting = {name: value for name, value in candidate.items() if name != seed}
@@ -212,7 +189,7 @@ def _group_by_setting(params: list[dict[str, Any]], seed: str) -> _Groups:
         if len(rows) < 2 or len(set(map(joblib.hash, seeds))) < len(rows):
             raise ValueError(
                 f"Every setting needs two or more different values of {seed!r}, each once, got "
-                f"{seeds} for {setting}."
+                f"{seeds} for {setting}. Search over more seeds."
             )
     return _Groups([rows for rows, _ in groups.values()], [s for _, s in groups.values()])
 
@@ -229,31 +206,29 @@ def _fit_and_encode(
         model.fit(X_train) if y is None else model.fit(X_train, y_train)
     except TrainingDivergedError:
         return None
-    inner, inner_X = unwrap_estimator(model, X_test)
-    if not hasattr(inner, "posterior"):
-        return _Encoded(np.asarray(encode(model, X_test)), None)
-    mean, log_var = (np.asarray(part, dtype=np.float64) for part in inner.posterior(inner_X))
-    kl = 0.5 * (mean**2 + np.exp(log_var) - 1 - log_var)
-    return _Encoded(np.asarray(encode(model, X_test)), kl.mean(axis=0))
+    kl = None
+    if hasattr(path_to_model(model)[1], "posterior"):
+        kl = gaussian_kl(*posterior_of(model, X_test)).mean(axis=0)
+    return _Encoded(np.asarray(encode(model, X_test)), kl)
 
 
 def _score_siblings(
     models: list[_Encoded | None], params: list[dict[str, Any]], options: dict[str, Any]
 ) -> NDArray[np.float64]:
-    """UDR of models that differ in the seed alone."""
+    """UDR of models that differ only in the seed."""
     scores = np.zeros(len(models))
-    trained = [i for i, model in enumerate(models) if model is not None]
+    trained = {i: model for i, model in enumerate(models) if model is not None}
     for i in set(range(len(models))) - set(trained):
         warn_degenerate(f"Training with {params[i]} diverged: the model agrees with no other.")
     if len(trained) < 2:
-        if trained:
-            warn_degenerate(f"All siblings of {params[trained[0]]} diverged: its UDR is set to 0.")
+        for i in trained:
+            warn_degenerate(f"All siblings of {params[i]} diverged: its UDR is set to 0.")
         return scores
-    kls = [models[i].kl for i in trained]
-    use_kl = options["kl_threshold"] is not None and all(kl is not None for kl in kls)
+    kls = [model.kl for model in trained.values() if model.kl is not None]
+    use_kl = options["kl_threshold"] is not None and len(kls) == len(trained)
     options = {**options, "kl_threshold": options["kl_threshold"] if use_kl else 0.0}
-    codes = [models[i].codes for i in trained]
-    scores[trained] = udr_score(codes, kl=kls if use_kl else None, **options)
+    codes = [model.codes for model in trained.values()]
+    scores[list(trained)] = udr_score(codes, kl=kls if use_kl else None, **options)
     return scores
 
 

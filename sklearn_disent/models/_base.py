@@ -8,13 +8,13 @@ from typing import Any, Literal, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from scipy import stats
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from .._params import Architecture, PositiveFloat, PositiveInt, Weight
 from ..networks import make_pair
+from ._bounds import LikelihoodBounds
 from ._data import Layout, check_unit_interval
 from ._guidance import (
     Guidance,
@@ -30,18 +30,16 @@ from ._schedules import resolve
 from .terms import (
     KLParts,
     bernoulli_nll,
-    gaussian_kl,
     gaussian_nll,
     kl_parts,
     standard_log_prior,
 )
 
-_N_ELBO_DRAWS = 8  # points of the quasi-Monte Carlo rule behind score_samples
 _ACTIVE = 0.01  # variance of a code over the data, from which a latent counts as active
 _MIN_STEPS = 100  # optimiser steps before which a latent is not dead, but not yet in use
 
 
-class BaseVAE(BaseNet):
+class BaseVAE(LikelihoodBounds, BaseNet):
     """What all variational autoencoders share: a model adds its ``__init__`` and ``terms``.
 
     To write a model, derive from this class. ``__init__`` takes ``n_components`` and the model's
@@ -184,7 +182,7 @@ class BaseVAE(BaseNet):
             Three scalars in nats, which sum to the KL divergence from the prior.
         """
         mean, log_var, z, _ = output
-        return kl_parts(z, mean, log_var, len(self._dataset), estimator, self._log_prior)
+        return kl_parts(z, mean, log_var, len(self._dataset), estimator, self.log_prior)
 
     def at_step(self, weight: Weight) -> float:
         """Value of a weight at the present optimiser step.
@@ -214,8 +212,19 @@ class BaseVAE(BaseNet):
         """
         return torch.randn(n_rows, self.n_components_, generator=self.generator, device=self.device)
 
-    def _log_prior(self, z: Tensor) -> Tensor:
-        """Log-density of the factorised prior, per latent."""
+    def log_prior(self, z: Tensor) -> Tensor:
+        """Log-density of the prior, whose latents are independent.
+
+        Parameters
+        ----------
+        z : Tensor of shape (n, n_components)
+            Codes.
+
+        Returns
+        -------
+        log_density : Tensor of shape (n, n_components)
+            Per latent; that of N(0, 1) unless the model has another.
+        """
         return standard_log_prior(z)
 
     # -- guidance ----------------------------------------------------------------------------
@@ -531,74 +540,3 @@ class BaseVAE(BaseNet):
     def _from_normal(self, normal: np.ndarray) -> np.ndarray:
         """Turn draws from N(0, I) into draws from the prior."""
         return normal
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Evidence lower bound of each observation in nats; higher is better.
-
-        ``E_q log p(x|z) - KL(q(z|x), p(z))``. The KL is exact; the expectation uses the same
-        8 quasi-random points for every observation, so that the value is deterministic and does
-        not depend on the other rows.
-
-        Parameters
-        ----------
-        X : array-like
-            Observations.
-
-        Returns
-        -------
-        elbo : ndarray of shape (n,)
-        """
-        log_likelihood, kl = self.elbo_terms(X)
-        return log_likelihood - kl
-
-    def elbo_terms(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The two parts of the evidence lower bound of each observation, in nats.
-
-        Parameters
-        ----------
-        X : array-like
-            Observations.
-
-        Returns
-        -------
-        log_likelihood : ndarray of shape (n,)
-            ``E_q log p(x|z)``.
-        kl : ndarray of shape (n,)
-            ``KL(q(z|x), p(z))``.
-        """
-        check_is_fitted(self)
-        sobol = stats.qmc.Sobol(self.n_components_, rng=np.random.default_rng(0))
-        points = stats.norm.ppf(sobol.random(_N_ELBO_DRAWS)).astype(np.float32)
-        noises = torch.from_numpy(points).to(self.device)
-
-        def terms(x: Tensor) -> tuple[Tensor, Tensor]:
-            mean, log_var = self.module_.encode(x)
-            draws = mean + (0.5 * log_var).exp() * noises[:, None]
-            nll: Any = sum(self.reconstruction(x, self.module_.decoder(z)) for z in draws)
-            return -nll / len(noises), self._kl(mean, log_var, draws)
-
-        log_likelihood, kl = self._map_batches(X, terms)
-        return log_likelihood, kl
-
-    def _kl(self, mean: Tensor, log_var: Tensor, draws: Tensor) -> Tensor:
-        """KL divergence of q(z|x) from the prior, per observation.
-
-        ``draws`` of shape (n_draws, n, D) serve priors for which it has no closed form.
-        """
-        return gaussian_kl(mean, log_var).sum(1)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean of :meth:`score_samples`: the ELBO in nats per observation.
-
-        Parameters
-        ----------
-        X : array-like
-            Observations.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        elbo : float
-        """
-        return float(np.mean(self.score_samples(X), dtype=np.float64))

@@ -12,6 +12,7 @@ from .._params import PositiveFloat, PositiveInt, Weight
 from ..networks import Discriminator, FactorizedFlow
 from ._adversarial import AdversarialMixin
 from ._base import BaseVAE
+from ._bounds import expected_log_prior
 from ._module import Terms, VAEOutput
 from .terms import density_ratio_tc, gaussian_entropy, gaussian_kl, permute_dims
 
@@ -103,7 +104,7 @@ class BetaTCVAE(BaseVAE):
             if self.estimator == "mws":
                 logged = self.kl_parts(output)._asdict()
                 terms.update((name, (None, value)) for name, value in logged.items())
-            terms["kl"] = (None, self._kl(output.mean, output.log_var, output.z[None]).mean())
+            terms["kl"] = (None, self.kl_from_prior(output.mean, output.log_var).mean())
         return terms
 
     # -- the prior ---------------------------------------------------------------------------
@@ -118,8 +119,9 @@ class BetaTCVAE(BaseVAE):
     def _flow(self) -> FactorizedFlow | None:
         return getattr(self.module_, "prior", None)
 
-    def _log_prior(self, z: Tensor) -> Tensor:
-        return super()._log_prior(z) if self._flow is None else self._flow.log_prob(z)
+    def log_prior(self, z: Tensor) -> Tensor:
+        """Log-density of the prior per latent, as in :class:`BaseVAE`; that of the flow, if any."""
+        return super().log_prior(z) if self._flow is None else self._flow.log_prob(z)
 
     def _from_normal(self, normal: np.ndarray) -> np.ndarray:
         if self._flow is None:
@@ -127,11 +129,12 @@ class BetaTCVAE(BaseVAE):
         draws = torch.from_numpy(normal.astype(np.float32)).to(self.device)
         return self._flow.inverse(draws).cpu().numpy()
 
-    def _kl(self, mean: Tensor, log_var: Tensor, draws: Tensor) -> Tensor:
+    def kl_from_prior(self, mean: Tensor, log_var: Tensor) -> Tensor:
+        """KL divergence from the prior, as in :class:`BaseVAE`; exact with a flow, too."""
         if self._flow is None:
-            return super()._kl(mean, log_var, draws)
-        log_prior = torch.stack([self._flow.log_prob(z).sum(1) for z in draws]).mean(0)
-        return -gaussian_entropy(log_var).sum(1) - log_prior
+            return super().kl_from_prior(mean, log_var)
+        expected = expected_log_prior(self, mean, log_var)
+        return -(gaussian_entropy(log_var) + expected).sum(1)
 
 
 class FactorVAE(AdversarialMixin, BaseVAE):

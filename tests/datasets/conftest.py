@@ -33,6 +33,9 @@ class Site:
         self.failures = []  # what happens to the next requests: a status code, or bytes to send
         self.requests = []  # (path, Range header) as they came
         self.can_resume = True
+        self.etag = None  # of all files
+        self.special = {}  # path -> function of the handler, which answers instead
+        self.lock = threading.Lock()
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -43,6 +46,7 @@ class Site:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.handle_error = lambda *arguments: None  # clients hang up on bad answers
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True)
         self.thread.start()
 
@@ -52,14 +56,19 @@ class Site:
 
     def answer(self, handler):
         wanted = handler.headers.get("Range")
-        self.requests.append((handler.path, wanted))
-        failure = self.failures.pop(0) if self.failures else None
+        with self.lock:
+            self.requests.append((handler.path, wanted))
+            failure = self.failures.pop(0) if self.failures else None
+        if handler.path.lstrip("/") in self.special:
+            self.special[handler.path.lstrip("/")](handler)
+            return
         content = self.files.get(handler.path.lstrip("/"))
         if isinstance(failure, HTTPStatus) or content is None:
             handler.send_error(failure or HTTPStatus.NOT_FOUND)
             return
         start = 0
-        if wanted and self.can_resume:
+        same = handler.headers.get("If-Range", self.etag) == self.etag
+        if wanted and self.can_resume and same:
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
             if start >= len(content):
                 handler.send_error(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
@@ -69,15 +78,17 @@ class Site:
         else:
             handler.send_response(HTTPStatus.OK)
         body = content[start:]
+        if self.etag:
+            handler.send_header("ETag", self.etag)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body if failure is None else body[:failure])
 
-    def publish(self, name, content, algorithm="md5"):
+    def publish(self, name, content, algorithm="md5", **options):
         """Put a file on the site, and say how to fetch it."""
         self.files[name] = content
         digest = hashlib.new(algorithm, content).hexdigest()
-        return RemoteFile(name, self.url + name, f"{algorithm}:{digest}")
+        return RemoteFile(name, (self.url + name,), f"{algorithm}:{digest}", **options)
 
     def close(self):
         self.server.shutdown()

@@ -1,6 +1,9 @@
 """CANDLE: the design of the released images, and the loader on files of the same format."""
 
+import io
 import json
+import struct
+import zlib
 from itertools import combinations
 from pathlib import Path
 
@@ -70,7 +73,7 @@ def write_pair(folder, number, *, nested=False, bounds=((10, 20), (50, 80)), mod
     folder.mkdir(exist_ok=True)
     pixels = np.full((240, 320, 3), number % 256, dtype=np.uint8)
     (x1, y1), (x2, y2) = bounds
-    pixels[max(240 - y2, 0) : 240 - y1, max(x1, 0) : x2] = [255, 0, 0]
+    pixels[max(240 - y2, 0) : max(240 - y1, 0), max(x1, 0) : max(x2, 0)] = [255, 0, 0]
     Image.fromarray(pixels).convert(mode).save(folder / f"{number}.png")
     (folder / f"{number}.json").write_text(json.dumps(content))
 
@@ -157,4 +160,144 @@ def test_candle_loader_refuses_what_it_does_not_know(tmp_path):
     write_pair(tmp_path, 7)
     write_pair(tmp_path, 7, nested=True)
     with pytest.raises(ValueError, match=r"Image 7 is in .* twice"):
+        load_candle(tmp_path)
+
+
+# -- hostile files ---------------------------------------------------------------------------
+
+EPS = b"""%!PS-Adobe-3.0 EPSF-3.0
+%%BoundingBox: 0 0 320 240
+%%EndComments
+showpage
+"""
+
+
+def test_candle_loader_opens_nothing_but_png(tmp_path, monkeypatch):
+    from PIL import EpsImagePlugin
+
+    started = []
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *a, **k: started.append("gs"))
+    write_pair(tmp_path, 7)
+    others = {"EPS": EPS, "text": b"not an image at all", "nothing": b""}
+    for kind in ("GIF", "JPEG", "TIFF", "BMP"):
+        stream = io.BytesIO()
+        Image.new("RGB", (320, 240)).save(stream, kind)
+        others[kind] = stream.getvalue()
+    for content in others.values():
+        (tmp_path / "7.png").write_bytes(content)
+        with pytest.raises(ValueError, match=r"7\.png is not a PNG file"):
+            load_candle(tmp_path)
+    assert not started
+
+
+def png_header(width, height):
+    """The beginning of a PNG file that claims a size, twice if there are two."""
+    content = b"\x89PNG\r\n\x1a\n"
+    for w, h in zip(np.atleast_1d(width).tolist(), np.atleast_1d(height).tolist()):
+        data = b"IHDR" + struct.pack(">IIBBBBB", w, h, 8, 2, 0, 0, 0)
+        content += struct.pack(">I", 13) + data + struct.pack(">I", zlib.crc32(data))
+    rows = zlib.compress(bytes(1000))
+    return content + struct.pack(">I", len(rows)) + b"IDAT" + rows + bytes(4)
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(30_000, 30_000), (2**31 - 1, 2**31 - 1), (5000, 4000)]
+)
+def test_candle_loader_bounds_the_number_of_pixels(tmp_path, width, height):
+    write_pair(tmp_path, 7)
+    (tmp_path / "7.png").write_bytes(png_header(width, height))
+    with pytest.raises(ValueError, match=rf"7\.png claims {width} x {height} pixels"):
+        load_candle(tmp_path)
+
+
+def test_candle_loader_refuses_a_second_header(tmp_path):
+    write_pair(tmp_path, 7)
+    (tmp_path / "7.png").write_bytes(png_header([320, 9000], [240, 9000]))
+    with pytest.raises(ValueError, match=r"7\.png"):
+        load_candle(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        ((400, 20), (500, 80)),
+        ((-90, 20), (-30, 80)),
+        ((10, 300), (50, 380)),
+        ((10, -80), (50, 0)),
+        ((320, 20), (330, 80)),
+        ((10, 20), (10, 80)),
+    ],
+)
+def test_candle_boxes_outside_the_image_are_missing(tmp_path, bounds):
+    write_pair(tmp_path, 1)
+    write_pair(tmp_path, 2, bounds=bounds)
+    for image_shape in (None, (64, 64)):
+        candle = load_candle(tmp_path, image_shape=image_shape)
+        assert candle.boxes.dtype == np.float64
+        assert np.isnan(candle.boxes[1]).all()
+        assert np.isfinite(candle.boxes[0]).all()
+    whole = load_candle(tmp_path, 1)
+    assert whole.ids.tolist() == [1] or np.isnan(whole.boxes).all()
+
+
+def test_candle_boxes_are_integers_where_none_is_missing(tmp_path):
+    write_pair(tmp_path, 1)
+    assert load_candle(tmp_path).boxes.dtype == np.int64
+
+
+def write_labels(folder, number, **replaced):
+    """Write a pair whose label file has some entries of the object replaced."""
+    write_pair(folder, number)
+    file = folder / f"{number}.json"
+    content = json.loads(file.read_text())
+    content["objects"]["Torus_0"].update(replaced)
+    file.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ([[50, 20], [10, 80]], r"7\.json has inverted bounds"),
+        ([[10, 80], [50, 20]], r"7\.json has inverted bounds"),
+        ([[10, float("nan")], [50, 80]], r"7\.json has bounds that are not finite"),
+        ([[10, 20], [float("inf"), 80]], r"7\.json has bounds that are not finite"),
+        ([[10, 20], [10**400, 80]], r"7\.json is not a label file"),
+        ([[10, 20], [50, 80], [1, 2]], r"7\.json is not a label file"),
+        ("10 20 50 80", r"7\.json is not a label file"),
+        (None, r"7\.json is not a label file"),
+    ],
+)
+def test_candle_loader_names_the_file_with_bad_bounds(tmp_path, bounds, message):
+    write_labels(tmp_path, 7, bounds=bounds)
+    with pytest.raises(ValueError, match=message):
+        load_candle(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 100_000,
+        '{"objects": {}, "x": "' + "y" * (1 << 21) + '"}',
+        "[]",
+        "1",
+        '{"scene": "beach", "lights": "left", "objects": []}',
+        '{"scene": "beach", "lights": "left", "objects": {"a": 3}}',
+    ],
+)
+def test_candle_loader_names_the_file_with_bad_labels(tmp_path, content):
+    write_pair(tmp_path, 7)
+    (tmp_path / "7.json").write_text(content)
+    with pytest.raises(ValueError, match=r"7\.json"):
+        load_candle(tmp_path)
+    (tmp_path / "7.json").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"7\.json is not a label file"):
+        load_candle(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "size", [10**400, "big", [1.5, 2], {}, None, float("nan")], ids=lambda size: repr(size)[:9]
+)
+def test_candle_loader_names_the_file_with_a_bad_value(tmp_path, size):
+    write_labels(tmp_path, 7, size=size)
+    with pytest.raises(ValueError, match=r"7\.json has size .*, which is not one of"):
         load_candle(tmp_path)

@@ -1,6 +1,7 @@
 """Loaders of real files, on small files of the same formats from a local web site."""
 
 import gzip
+import hashlib
 import io
 import os
 import pickle
@@ -8,6 +9,7 @@ import struct
 import sys
 import tarfile
 import zipfile
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -17,11 +19,17 @@ from scipy.io import savemat
 
 from sklearn_disent._params import InvalidParameterError
 from sklearn_disent.datasets import (
+    _files,
     fetch_cars3d,
     fetch_dsprites,
     fetch_mpi3d,
     fetch_shapes3d,
     fetch_smallnorb,
+    load_cars3d,
+    load_dsprites,
+    load_mpi3d,
+    load_shapes3d,
+    load_smallnorb,
     make_dsprites,
 )
 from sklearn_disent.datasets._base import FactorGrid
@@ -32,6 +40,10 @@ QUIET = {"progress": False, "delay": 0.0, "n_retries": 1}
 
 def small_grid(**sizes):
     return FactorGrid({name: np.arange(size) for name, size in sizes.items()})
+
+
+def anything(shape, dtype):
+    """A check of shape and type that passes always."""
 
 
 def npz_bytes(compressed=True, **arrays):
@@ -74,6 +86,7 @@ def dsprites(site, replace_in, tmp_path):
         )
         remote = site.publish("dsprites.npz", content)
         replace_in(fetch_dsprites, DSPRITES_FILE=remote, DSPRITES_GRID=DSPRITES)
+        replace_in(load_dsprites, DSPRITES_GRID=DSPRITES)
         return images
 
     return publish
@@ -162,16 +175,16 @@ def test_npz_arrays_damaged_or_missing_are_named(tmp_path):
     path = tmp_path / "file.npz"
     path.write_bytes(npz_bytes(images=np.zeros((3, 2), dtype=np.uint8)))
     with pytest.raises(ValueError, match="holds no array 'imgs'"):
-        open_npz_array(path, "imgs")
+        open_npz_array(path, "imgs", anything)
     path.write_bytes(b"not a zip file")
     with pytest.raises(ValueError, match="damaged npz file"):
-        open_npz_array(path, "images")
+        open_npz_array(path, "images", anything)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         header = io.BytesIO()
         np.save(header, np.zeros((100, 50), dtype=np.uint8))
         archive.writestr("images.npy", header.getvalue()[:2000])
     with pytest.raises(ValueError, match="ends after 0 of 100 rows"):
-        open_npz_array(path, "images")
+        open_npz_array(path, "images", anything)
     assert [file.name for file in tmp_path.iterdir()] == ["file.npz"]
 
 
@@ -181,7 +194,7 @@ def test_npz_unpacking_needs_room(tmp_path, monkeypatch):
     usage = type("usage", (), {"free": 1000})
     monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
     with pytest.raises(OSError, match="Free some, or pass another data_home"):
-        open_npz_array(path, "images")
+        open_npz_array(path, "images", anything)
 
 
 def test_rows_are_taken_in_any_order(monkeypatch):
@@ -212,6 +225,7 @@ def shapes3d(site, replace_in, tmp_path):
                 del file[drop]
         remote = site.publish("3dshapes.h5", path.read_bytes(), "sha256")
         replace_in(fetch_shapes3d, SHAPES3D_FILE=remote, SHAPES3D_GRID=SHAPES3D)
+        replace_in(load_shapes3d, SHAPES3D_GRID=SHAPES3D)
         return images
 
     return publish
@@ -252,21 +266,34 @@ def test_fetch_shapes3d_refuses_a_damaged_file(site, replace_in, tmp_path):
 
 # MPI3D
 
+LARGE = small_grid(object_color=3, object_shape=3, vertical_axis=4)
+SMALL = small_grid(object_color=2, object_shape=2, vertical_axis=4)
+
+
+@pytest.fixture
+def mpi3d(site, replace_in):
+    """Publish small files in the format of MPI3D; returns the images of the first."""
+
+    def publish(compressed=True, **options):
+        rng = np.random.RandomState(0)
+        pictures = rng.randint(256, size=(len(LARGE), 64, 64, 3)).astype(np.uint8)
+        parts = {"toy": pictures, "real": pictures[:16], "realistic": pictures[:10]}
+        parts["real_complex"] = pictures[16:32]
+        files = {}
+        for version, images in parts.items():
+            content = npz_bytes(compressed, images=images)
+            files[version] = site.publish(f"mpi3d_{version}.npz", content, **options)
+        files["real_complex"] = replace(files["real_complex"], checksum=None, sure=False)
+        replace_in(fetch_mpi3d, MPI3D_FILES=files, MPI3D_GRIDS=[LARGE, SMALL])
+        replace_in(load_mpi3d, MPI3D_GRIDS=[LARGE, SMALL])
+        return pictures
+
+    return publish
+
 
 @pytest.mark.parametrize("compressed", [True, False])
-def test_fetch_mpi3d_infers_the_grid_from_the_number_of_images(
-    site, replace_in, tmp_path, compressed
-):
-    large = small_grid(object_color=3, object_shape=3, vertical_axis=4)
-    small = small_grid(object_color=2, object_shape=2, vertical_axis=4)
-    rng = np.random.RandomState(0)
-    pictures = rng.randint(256, size=(len(large), 64, 64, 3)).astype(np.uint8)
-    files = {
-        "toy": site.publish("mpi3d_toy.npz", npz_bytes(compressed, images=pictures)),
-        "real": site.publish("mpi3d_real.npz", npz_bytes(compressed, images=pictures[:16])),
-        "realistic": site.publish("mpi3d_realistic.npz", npz_bytes(images=pictures[:10])),
-    }
-    replace_in(fetch_mpi3d, MPI3D_FILES=files, MPI3D_GRIDS=[large, small])
+def test_fetch_mpi3d_infers_the_grid_from_the_number_of_images(mpi3d, tmp_path, compressed):
+    pictures = mpi3d(compressed)
     toy = fetch_mpi3d(data_home=tmp_path, **QUIET)
     assert isinstance(toy.images, np.memmap)
     np.testing.assert_array_equal(toy.images, pictures)
@@ -279,6 +306,62 @@ def test_fetch_mpi3d_infers_the_grid_from_the_number_of_images(
         fetch_mpi3d(version="realistic", data_home=tmp_path, **QUIET)
     with pytest.raises(InvalidParameterError):
         fetch_mpi3d(version="complex")
+
+
+def test_fetch_mpi3d_refuses_an_unknown_factor_before_the_download(mpi3d, site, tmp_path):
+    mpi3d()
+    with pytest.raises(ValueError, match="Unknown factor 'colour'"):
+        fetch_mpi3d(factors={"colour": 0}, data_home=tmp_path, **QUIET)
+    assert not site.requests
+
+
+def test_fetch_mpi3d_real_complex_needs_a_word_about_its_checksum(mpi3d, site, tmp_path):
+    pictures = mpi3d()
+    with pytest.raises(ValueError, match="Pass checksum=None to accept what arrives"):
+        fetch_mpi3d(version="real_complex", data_home=tmp_path, **QUIET)
+    assert not site.requests
+    found = fetch_mpi3d(version="real_complex", checksum=None, data_home=tmp_path, **QUIET)
+    np.testing.assert_array_equal(found.images, pictures[16:32])
+    assert found.factor_sizes == (2, 2, 4)
+
+
+def test_fetch_mpi3d_accepts_another_file_when_told(mpi3d, site, tmp_path):
+    pictures = mpi3d(sure=False)
+    path = tmp_path / "sklearn_disent" / "mpi3d" / "mpi3d_toy.npz.unverified"
+    new = npz_bytes(images=pictures[::-1])
+    site.files["mpi3d_toy.npz"] = new
+    with pytest.raises(OSError, match="checksum=None to accept any") as error:
+        fetch_mpi3d(data_home=tmp_path, **QUIET)
+    digest = hashlib.md5(new).hexdigest()
+    assert f"md5:{digest}" in str(error.value)
+    assert path.exists()
+    found = fetch_mpi3d(checksum=f"md5:{digest}", data_home=tmp_path, **QUIET)
+    np.testing.assert_array_equal(found.images, pictures[::-1])
+    assert len(site.requests) == 1
+    with pytest.raises(OSError, match="damaged or is not the file"):
+        fetch_mpi3d(data_home=tmp_path, **QUIET)
+    fetch_mpi3d(checksum=None, data_home=tmp_path, **QUIET)
+
+
+@pytest.mark.parametrize("checksum", ["", "md5", "md5:xyz", "crc:00", "sha256:" + "0" * 32, "None"])
+def test_fetch_mpi3d_refuses_what_is_not_a_checksum(checksum, tmp_path):
+    with pytest.raises(ValueError, match=r"checksum must be 'published', None, or an algorithm"):
+        fetch_mpi3d(checksum=checksum, data_home=tmp_path)
+
+
+def test_fetchers_know_their_files():
+    names = fetch_mpi3d.__wrapped__.__globals__
+    photos = fetch_cars3d.__wrapped__.__globals__
+    files = [names["DSPRITES_FILE"], names["SHAPES3D_FILE"], photos["CARS3D_FILE"]]
+    files += [*names["MPI3D_FILES"].values(), *photos["NORB_FILES"].values()]
+    for file in files:
+        assert all(url.startswith("https://") for url in file.urls)
+        assert file.size or file.max_size
+        assert file.checksum or not file.sure
+    bucket = "https://storage.googleapis.com/mpi3d_disentanglement_dataset/data/"
+    for version, name in (("toy", "mpi3d_toy"), ("realistic", "mpi3d_realistic"), ("real", "real")):
+        assert f"{bucket}{name}.npz" in names["MPI3D_FILES"][version].urls
+    assert [len(grid) for grid in names["MPI3D_GRIDS"]] == [1_036_800, 460_800]
 
 
 # Cars3D
@@ -334,6 +417,7 @@ def cars3d(site, replace_in):
     def publish(members):
         remote = site.publish("cars.tar.gz", tar_bytes(members))
         replace_in(fetch_cars3d, CARS3D_FILE=remote, CARS3D_GRID=CARS)
+        replace_in(load_cars3d, CARS3D_GRID=CARS)
 
     return publish
 
@@ -458,6 +542,7 @@ def smallnorb(site, replace_in):
                 files[split, part] = site.publish(f"{split}-{part}.mat.gz", content, "sha256")
         values = {name: np.arange(NORB.get(name, 10)) for name in VALUES_ORDER}
         replace_in(fetch_smallnorb, NORB_FILES=files, NORB_VALUES=values)
+        replace_in(load_smallnorb, NORB_FILES=files, NORB_VALUES=values)
 
     return publish
 
@@ -542,3 +627,166 @@ def test_missing_extra_says_how_to_install_it(shapes3d, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(ImportError, match=r"h5py is needed .*pip install sklearn-disent\[data\]"):
         fetch_shapes3d(data_home=tmp_path, **QUIET)
+
+
+# Files that a user has
+
+
+def test_load_dsprites_reads_a_copy_under_any_name(dsprites, site, tmp_path):
+    images = dsprites()
+    path = tmp_path / "my copy.npz"
+    path.write_bytes(site.files["dsprites.npz"])
+    whole = load_dsprites(path)
+    assert isinstance(whole.images, np.memmap)
+    np.testing.assert_array_equal(whole.images, images)
+    part = load_dsprites(str(path), 20, factors={"shape": 1}, shuffle=True, random_state=0)
+    np.testing.assert_array_equal(part.images, images[part.indices])
+    assert set(part.target[:, 0]) == {1}
+    X, y = load_dsprites(path, indices=[3, 3], return_X_y=True)
+    np.testing.assert_array_equal(X, images[[3, 3]])
+    assert y.shape == (2, 5)
+    assert not site.requests
+    usual = tmp_path / "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
+    path.rename(usual)
+    assert len(load_dsprites(tmp_path).images) == len(DSPRITES)
+    with pytest.raises(FileNotFoundError, match="is not there"):
+        load_dsprites(tmp_path / "nowhere.npz")
+    assert not (tmp_path / "crater").exists()
+
+
+def test_load_shapes3d_reads_a_copy(shapes3d, site, tmp_path):
+    images = shapes3d()
+    (tmp_path / "3dshapes.h5").write_bytes(site.files["3dshapes.h5"])
+    part = load_shapes3d(tmp_path, factors={"shape": 2})
+    np.testing.assert_array_equal(part.images, images[part.indices])
+    whole = load_shapes3d(tmp_path / "3dshapes.h5")
+    np.testing.assert_array_equal(whole.images, images)
+
+
+def test_load_mpi3d_reads_any_version(mpi3d, site, tmp_path):
+    pictures = mpi3d()
+    for version, sizes in (("toy", (3, 3, 4)), ("real_complex", (2, 2, 4))):
+        path = tmp_path / f"{version}.npz"
+        path.write_bytes(site.files[f"mpi3d_{version}.npz"])
+        found = load_mpi3d(path, 5, random_state=0)
+        assert found.factor_sizes == sizes
+        first = 0 if version == "toy" else 16
+        np.testing.assert_array_equal(found.images, pictures[found.indices + first])
+        assert f"MPI3D ({version}.npz)" in found.DESCR
+    with pytest.raises(FileNotFoundError, match="path must be"):
+        load_mpi3d(tmp_path)
+
+
+@pytest.mark.parametrize("where", ["archive", "folder", "cars", "data/cars"])
+def test_load_cars3d_reads_the_archive_or_its_contents(cars3d, site, tmp_path, where):
+    cars3d(car_members())
+    path = tmp_path / "place"
+    if where == "archive":
+        path.write_bytes(site.files["cars.tar.gz"])
+    else:
+        folder = path if where == "folder" else path / where
+        folder.mkdir(parents=True)
+        for name, content in car_members().items():
+            if name.startswith("data/cars/"):
+                (folder / name.removeprefix("data/cars/")).write_bytes(content)
+    for image_size in (64, 128):
+        cars = load_cars3d(path, image_size=image_size)
+        for image, (elevation, azimuth, number) in zip(cars.images, cars.target):
+            assert (image == [10 * number, 20 * azimuth, 100 * elevation]).all()
+    with pytest.raises(FileNotFoundError, match="is not there"):
+        load_cars3d(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_load_smallnorb_reads_a_folder(smallnorb, site, tmp_path, compressed):
+    smallnorb()
+    for name, content in site.files.items():
+        if compressed:
+            (tmp_path / name).write_bytes(content)
+        else:
+            (tmp_path / name.removesuffix(".gz")).write_bytes(gzip.decompress(content))
+    found = load_smallnorb(tmp_path, subset="all")
+    fetched = fetch_smallnorb(subset="all", data_home=tmp_path / "home", **QUIET)
+    np.testing.assert_array_equal(found.images, fetched.images)
+    np.testing.assert_array_equal(found.target, fetched.target)
+    next(tmp_path.glob("test-info*")).unlink()
+    assert len(load_smallnorb(tmp_path, image_size=96).images) == 120
+    with pytest.raises(FileNotFoundError, match=r"test-info\.mat\.gz is not there"):
+        load_smallnorb(tmp_path, subset="test")
+
+
+# What is unpacked
+
+
+def test_unpacked_images_follow_their_file(dsprites, site, tmp_path):
+    images = dsprites()
+    path = tmp_path / "dsprites.npz"
+    path.write_bytes(site.files["dsprites.npz"])
+    load_dsprites(path)
+    unpacked = tmp_path / "dsprites.imgs.npy"
+    written = unpacked.stat()
+    load_dsprites(path)
+    assert unpacked.stat().st_ino == written.st_ino
+    dsprites(images=1 - images)
+    old = path.stat().st_mtime_ns
+    path.write_bytes(site.files["dsprites.npz"])
+    os.utime(path, ns=(old, old - 10**9))  # even a copy that keeps an earlier time
+    np.testing.assert_array_equal(load_dsprites(path).images, 1 - images)
+    assert {file.name for file in tmp_path.iterdir()} == {"dsprites.npz", "dsprites.imgs.npy"}
+
+
+def test_unpacking_where_nothing_can_be_written_says_so(dsprites, site, tmp_path, monkeypatch):
+    dsprites()
+    path = tmp_path / "dsprites.npz"
+    path.write_bytes(site.files["dsprites.npz"])
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(_files, "exclusive", refuse)
+    with pytest.raises(PermissionError, match="Copy it to a folder of your own"):
+        load_dsprites(path)
+
+
+def test_unpacked_file_that_is_damaged_is_named(dsprites, site, tmp_path):
+    dsprites()
+    path = tmp_path / "dsprites.npz"
+    path.write_bytes(site.files["dsprites.npz"])
+    load_dsprites(path)
+    unpacked = tmp_path / "dsprites.imgs.npy"
+    unpacked.write_bytes(unpacked.read_bytes()[:5000])
+    os.utime(unpacked, ns=(0, path.stat().st_mtime_ns))
+    with pytest.raises(ValueError, match=r"dsprites\.imgs\.npy, which was unpacked .* Delete it"):
+        load_dsprites(path)
+
+
+def test_npz_that_claims_too_much_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    path = tmp_path / "file.npz"
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "|u1", "fortran_order": False, "shape": (10**12, 64, 64, 3)}
+    )
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(path, "w", method) as archive:
+            archive.writestr("images.npy", header.getvalue() + bytes(1000))
+        with pytest.raises(ValueError, match="not the file that this loader expects"):
+            load_mpi3d(path)
+        with pytest.raises((ValueError, OSError), match=r"cut off|Free some"):
+            open_npz_array(path, "images", anything)
+    assert [file.name for file in tmp_path.iterdir()] == ["file.npz"]
+    monkeypatch.setattr(_files, "MAX_MEMBER_BYTES", 1000)
+    path.write_bytes(npz_bytes(images=np.zeros(5000)))
+    with pytest.raises(ValueError, match="more than 1000"):
+        _files.read_npz_array(path, "images")
+
+
+def test_norb_files_are_read_within_bounds(tmp_path, monkeypatch):
+    path = tmp_path / "file.mat.gz"
+    path.write_bytes(gzip.compress(bytes(10_000)))
+    monkeypatch.setattr(_files, "MAX_MEMBER_BYTES", 1000)
+    with pytest.raises(ValueError, match=r"file\.mat\.gz holds more than 1000 bytes"):
+        _files.read_norb(path)
+    # Sizes whose product is 0 when it overflows.
+    path.write_bytes(gzip.compress(struct.pack("<Ii8i", 0x1E3D4C55, 8, *[2**16] * 8)))
+    with pytest.raises(ValueError, match="announces an array"):
+        _files.read_norb(path)

@@ -16,6 +16,10 @@ IMAGES = {
     "make_shapes3d": {"factors": {"scale": 0, "orientation": 7}, "cache": False},
     "make_transformed_digits": {},
     "make_candle_like": {"image_shape": (32, 32)},
+    "make_faces3d_like": {"factors": {"azimuth": 10}, "cache": False},
+    "make_xysquares": {},
+    "make_pendulum": {},
+    "make_flow": {},
 }
 
 
@@ -54,14 +58,15 @@ GRIDS = [
     name for name in MAKERS if "indices" in inspect.signature(getattr(datasets, name)).parameters
 ]
 FETCHERS = [name for name in MAKERS if name.startswith("fetch_")]
+READERS = [name for name in GRIDS if name.startswith(("fetch_", "load_"))]
 # Parameters that mean the same in several functions, and the functions.
 SHARED = {
-    "n_samples": FETCHERS,
-    "indices": FETCHERS,
-    "factors": FETCHERS,
+    "n_samples": READERS,
+    "indices": READERS,
+    "factors": READERS,
     "data_home": FETCHERS,
     "download_if_missing": FETCHERS,
-    "shuffle": FETCHERS,
+    "shuffle": READERS,
     "n_retries": FETCHERS,
     "delay": FETCHERS,
     "progress": FETCHERS,

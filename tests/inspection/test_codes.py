@@ -124,7 +124,7 @@ def test_latent_factor_pairs_are_heat_maps():
     assert np.array_equal(mean, [[1, 2], [np.nan, 3], [5, np.nan]], equal_nan=True)
     # Columns are the first factor.
     assert display.axes_[0, 2].images[0].get_array().shape == (2, 3)
-    with pytest.raises(ValueError, match=r"out of \['x', 'y'\], got \('x', 'z'\)"):
+    with pytest.raises(ValueError, match=r"among \['x', 'y'\], got \('x', 'z'\)"):
         LatentFactorDisplay.from_predictions(
             factors, codes, factor_names=["x", "y"], pairs=[("x", "z")]
         )

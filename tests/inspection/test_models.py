@@ -56,7 +56,7 @@ def test_posterior_traversal_starts_from_the_code_of_a_sample(vae, images):
     codes[:, 1] = [-2, 2]
     assert np.allclose(display.decoded[0], vae.inverse_transform(codes))
     assert "sample 5" in display.ax_.get_xlabel()
-    with pytest.raises(ValueError, match="base=120 is no observation"):
+    with pytest.raises(ValueError, match="0 to 119, got 120"):
         TraversalDisplay.from_estimator(vae, images[0], base=120)
 
 
@@ -275,7 +275,7 @@ def test_history_of_chosen_terms_fills_given_axes(vae):
     display = HistoryDisplay.from_estimator(vae, terms=["kl", "loss"], ax=axes)
     assert list(display.axes_) == list(axes)
     assert display.figure_ is figure
-    with pytest.raises(ValueError, match=r"terms must be out of \['loss'.*got \['tc'\]"):
+    with pytest.raises(ValueError, match=r"terms must be among \['loss'.*got \['tc'\]"):
         HistoryDisplay.from_estimator(vae, terms=["tc"])
 
 
@@ -324,7 +324,7 @@ def test_displays_without_matplotlib_name_the_extra(vae, images, search, monkeyp
         lambda: SweepDisplay.from_search(search),
         lambda: ScoreDistributionDisplay.from_search(search, score="mig"),
         lambda: MetricAgreementDisplay.from_search(search),
-        lambda: DisentanglementReport.from_estimator(vae, X, y, metrics=["mig"], n_bootstrap=0),
+        lambda: DisentanglementReport.from_estimator(vae, X, y, metrics=["mig"], n_resamples=0),
     ]
     for call in calls:
         with pytest.raises(ImportError, match=r"pip install sklearn-disent\[plot\]"):

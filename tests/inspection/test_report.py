@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_disent.inspection import DisentanglementReport
 from sklearn_disent.metrics import disentanglement_report
+from sklearn_disent.metrics.information import _matrix
+
+from .conftest import make_vae
 
 
 class Page(HTMLParser):
@@ -46,7 +50,7 @@ def report(vae, images):
         vae,
         *images,
         metrics=["mig", "sap", "gaussian_total_correlation_error"],
-        n_bootstrap=5,
+        n_resamples=5,
         factor_names=["row <b>", "column"],
         random_state=0,
     )
@@ -58,7 +62,7 @@ def test_report_scores_are_those_of_the_text(report, vae, images):
         y,
         vae.transform(X),
         metrics=["mig", "sap", "gaussian_total_correlation_error"],
-        n_bootstrap=5,
+        n_resamples=5,
         output="dict",
         random_state=0,
     )
@@ -106,10 +110,43 @@ def test_report_table_shows_values_and_intervals(report):
 def test_report_shows_chance_on_request(images):
     y = images[1]
     report = DisentanglementReport.from_estimator(
-        PCA(2).fit(y), y, y, metrics=["mig"], n_bootstrap=0, n_permutations=3, random_state=0
+        PCA(2).fit(y), y, y, metrics=["mig"], n_resamples=0, n_permutations=3, random_state=0
     )
     assert f'<td class="number">{report.scores["mig"]["chance"]:.3f}</td>' in report.to_html()
     assert '<th class="number">p-value</th>' in report.to_html()
+
+
+def test_report_computes_and_encodes_once(images, monkeypatch):
+    X, y = images
+    rows, matrices = {}, []
+
+    def count(owner, name, note):
+        function = getattr(owner, name)
+
+        def counting(*args, **kwargs):
+            note(*args)
+            return function(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    vae = make_vae(max_epochs=1)
+    pipeline = make_pipeline(FunctionTransformer(), vae, "passthrough").fit(X)
+    for cls, name in [
+        (FunctionTransformer, "transform"),
+        (type(vae), "transform"),
+        (type(vae), "posterior"),
+        (type(vae), "elbo_terms"),
+    ]:
+        counts = rows.setdefault((cls, name), [])
+        count(cls, name, lambda self, X, counts=counts: counts.append(len(X)))
+    count(_matrix, "_information", lambda *args: matrices.append(args))
+    DisentanglementReport.from_estimator(
+        pipeline, X, y, metrics=["mig", "mig_sup", "modularity"], n_resamples=0, random_state=0
+    )
+    assert len(matrices) == 1
+    # Codes, posteriors and bounds each once; the data for them pass the steps before once more.
+    assert rows.pop((FunctionTransformer, "transform")) == [120, 120]
+    assert all(counts == [120] for counts in rows.values())
 
 
 def test_report_leaves_no_figure_open(report):
@@ -122,7 +159,7 @@ def test_report_of_pipelines_leaves_out_what_there_is_not(images):
     rows = X.reshape(120, -1).astype(float)
     pipeline = make_pipeline("passthrough", PCA(3)).fit(rows)
     report = DisentanglementReport.from_estimator(
-        pipeline, rows, y, metrics=["mig"], n_bootstrap=0, image_shape=(8, 8)
+        pipeline, rows, y, metrics=["mig"], n_resamples=0, image_shape=(8, 8)
     )
     text = report.to_html()
     assert Page(text).headings[1:-1] == [
@@ -147,7 +184,7 @@ def test_report_escapes_what_it_writes():
 def test_report_of_searches_and_continuous_factors(search, images):
     X, y = images
     report = DisentanglementReport.from_estimator(
-        search, X, y + 0.25, metrics=["mig"], n_bootstrap=0, factor_bins=5
+        search, X, y + 0.25, metrics=["mig"], n_resamples=0, factor_bins=5
     )
     expected = disentanglement_report(
         y + 0.25, search.transform(X), metrics=["mig"], factor_bins=5, output="dict"

@@ -141,7 +141,7 @@ def test_sweep_names_a_single_score_by_its_function():
     y = np.random.default_rng(0).integers(3, size=(200, 2))
     for name, label in [
         ("mig", "MIG"),
-        ("neg_code_mutual_info_error", "neg code mutual info error"),
+        ("neg_code_mutual_info_error", "negative mutual information of codes"),
     ]:
         search = GridSearchCV(PCA(), {"n_components": [2, 3]}, scoring=get_scorer(name), cv=2)
         assert SweepDisplay.from_search(search.fit(X, y)).ax_.get_ylabel() == label
@@ -225,5 +225,5 @@ def test_agreement_needs_models_and_metrics():
             MetricAgreementDisplay.from_scores(scores)
     with pytest.raises(ValueError, match="finite scores in every metric, got 2"):
         MetricAgreementDisplay.from_scores({"a": [1, 2, np.nan], "b": [1, 2, 3]})
-    with pytest.raises(ValueError, match="square and finite"):
+    with pytest.raises(ValueError, match="square table of finite numbers"):
         MetricAgreementDisplay(np.zeros((2, 3))).plot()

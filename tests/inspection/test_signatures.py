@@ -1,9 +1,5 @@
 """The display of topological signatures."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -13,12 +9,6 @@ from sklearn_disent.inspection import SignatureDisplay
 from sklearn_disent.metrics import manifold_topology_score
 
 SMALL = {"n_samples": 60, "n_repeats": 3, "max_holes": 20, "random_state": 0}
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +56,7 @@ def test_display_of_similarity_has_a_row_for_each_value(data):
 def test_display_draws_in_given_axes():
     display = SignatureDisplay([np.eye(4)[:2], np.eye(4)[1:]], names=["a", "b"])
     axes = plt.subplots(1, 2)[1]
-    assert display.plot(axes, color="red", n_shown=2) is display
+    assert display.plot(axes, line_kw={"color": "red"}, n_shown=2) is display
     assert [len(panel.lines) for panel in axes] == [2, 3]
     assert axes[0].lines[0].get_color() == "red"
     assert axes[1].get_xlim() == (0, 2)

@@ -1,12 +1,11 @@
 """One property, all metrics; and no metric forgotten.
 
-A new metric is one line in METRICS. A property that a metric lacks by definition is named in its
-`exempt`, with the reason beside it.
+Every metric of factors and codes, or of codes alone, is tested as the catalogue has it. Where that
+is too slow, or where a metric lacks a property by definition, CASES says so, with the reason.
 """
 
-import inspect
-import pickle
-from collections.abc import Callable
+import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,21 +16,25 @@ from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from sklearn_disent import metrics
 from sklearn_disent.exceptions import DegenerateScoreWarning
-from sklearn_disent.metrics import mig_score
+from sklearn_disent.metrics import check_factors_codes
+from sklearn_disent.metrics._catalogue import REPORTED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn_disent.exceptions.DegenerateScoreWarning")
 
 
-@dataclass(frozen=True)
-class Metric:
-    function: Callable
-    options: dict = field(default_factory=dict)
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A metric with one choice of options."""
+
+    name: str
+    """In a report."""
+    options: Mapping = field(default_factory=dict)
     """Cheap settings for the tests, and random_state where there is one."""
-    bounds: tuple[float, float] = (0.0, 1.0)
-    perfect: float | None = 1.0
-    """Value of codes that are the factors, rescaled; None if the metric promises none."""
+    bounds: tuple[float, float] | None = None
+    """Narrower than in the catalogue."""
+    perfect: float | None = None
+    """Value of codes that are the factors, rescaled; the best one if None, nan for no promise."""
     perfect_tolerance: float = 1e-9
     noise: float | None = 0.05
     """Largest value (smallest, for an error or distance) of codes independent of the factors."""
@@ -39,40 +42,63 @@ class Metric:
     """Within which invariances hold: rounding, or the spread of a stochastic metric."""
     n_samples: int = 120
     max_examples: int = 10
-    exempt: frozenset[str] = frozenset()
-    """Tests below, without "test_", whose property the metric lacks by definition."""
+    exempt: Mapping[str, str] = field(default_factory=dict)
+    """Tests below, without "test_", whose property the metric lacks by definition, and why."""
+
+    def __post_init__(self):
+        metric = REPORTED[self.name]
+        perfect = float(metric.greater_is_better) if self.perfect is None else self.perfect
+        object.__setattr__(self, "perfect", perfect)
+        object.__setattr__(self, "bounds", self.bounds or metric.bounds)
 
     @property
     def needs_factors(self) -> bool:
-        return "factors" in inspect.signature(self.function).parameters
+        return REPORTED[self.name].needs == "factors"
 
     def accepts(self, parameter: str) -> bool:
-        return parameter in inspect.signature(self.function).parameters
+        return parameter in REPORTED[self.name].options
 
     def __call__(self, factors, codes, **options):
-        arguments = (factors, codes) if self.needs_factors else (codes,)
-        return self.function(*arguments, **{**self.options, **options})
+        data = (factors, codes) if self.needs_factors else (codes,)
+        return REPORTED[self.name].function(*data, **{**self.options, **options})
 
 
-# Neighbours are samples: a copy is a neighbour at distance zero, and weights mean nothing.
-NEIGHBOURS = frozenset({"duplicated_rows_change_nothing", "weights_equal_repetition"})
+def because(reason, *properties):
+    return dict.fromkeys(properties, reason)
+
+
+SCALES = ("common_scale_is_irrelevant", "scale_of_each_code_is_irrelevant")
+NEIGHBOURS = because(
+    "Neighbours are samples: a copy is a neighbour at distance zero, and weights mean nothing.",
+    "duplicated_rows_change_nothing",
+    "weights_equal_repetition",
+)
+UNCERTAIN = because("Standard deviations do not follow the scale of the codes.", *SCALES)
+WEIGHTED = because("Codes weigh by their largest deviation or by their variance.", SCALES[1])
+IN_UNITS = because("Distances are in units of the codes.", *SCALES)
+NUMBERS = because(
+    "Integers are numbers to regress on, strings are classes.",
+    "factors_may_be_relabelled",
+    "factors_may_be_strings",
+)
+QUANTILE = because(
+    "A quantile lies between two samples, and elsewhere if each is there twice.",
+    "duplicated_rows_change_nothing",
+)
+HELD_OUT = because(
+    "A copy of a held-out row among the rows to fit on gives the answer away.",
+    "duplicated_rows_change_nothing",
+)
+
 KNN = {"random_state": 0, "min_range": 0.0}
-# Ties of the grid are parted by noise, which follows the order of rows and codes.
-KNN_TOLERANCE = {"tolerance": 1e-2, "perfect_tolerance": 0.02}
-# Standard deviations do not follow the scale of the codes by themselves.
-UNCERTAIN = frozenset({"common_scale_is_irrelevant", "scale_of_each_code_is_irrelevant"})
-
+BINNED = {"method": "binned", "min_range": 0.0}
+# Noise breaks the ties of the grid, and it follows the order of rows and codes.
+KNN_TOLERANCE = {"exempt": NEIGHBOURS, "tolerance": 1e-2, "perfect_tolerance": 0.02}
 DRAWS = {"n_train": 1000, "n_eval": 1000, "random_state": 0}
+# Pruning compares the scales of codes.
 UNPRUNED = {**DRAWS, "prune_threshold": 0.0}
-UNBOUNDED = (0.0, np.inf)
-# Codes weigh by their largest deviation or by their variance.
-WEIGHTED = frozenset({"scale_of_each_code_is_irrelevant"})
-# Scores of several models at once: test_unsupervised.py has their properties.
-OF_SEVERAL_MODELS = {"udr_score"}
-
-# A copy of a held-out row among the rows to fit on gives the answer away.
 SPLIT = {
-    "exempt": frozenset({"duplicated_rows_change_nothing"}),
+    "exempt": HELD_OUT,
     "tolerance": 0.12,
     "perfect_tolerance": 0.03,
     "n_samples": 300,
@@ -83,153 +109,126 @@ SMALL_TREES = {
     "estimator": (DecisionTreeClassifier(max_depth=5), DecisionTreeRegressor(max_depth=5)),
     "random_state": 0,
 }
-NUMBERS = frozenset({"factors_may_be_relabelled", "factors_may_be_strings"})
+FITTED = {"exempt": NUMBERS, "tolerance": 1e-7, "max_examples": 3}
+NO_PROMISE = float("nan")
 
-# Distances in units of the codes, or of the factors.
-IN_UNITS = frozenset({"common_scale_is_irrelevant", "scale_of_each_code_is_irrelevant"})
-DISTANCE = {"bounds": UNBOUNDED, "perfect": 0.0, "tolerance": 1e-7}
-
-# One line per metric.
-METRICS = [
-    # _information
-    Metric(mig_score),
+# Metrics that need more than their row in the catalogue.
+CASES = [
     # Without the activity rule, which compares the scales of codes.
-    Metric(metrics.mig_sup_score, {"min_variance": 0.0}),
-    Metric(metrics.dcimig_score),
+    Case("mig_sup", {"min_variance": 0.0}),
     # Chance information of noise is unequal, as the numbers of classes are.
-    Metric(metrics.modularity_score, noise=0.7),
-    # _posterior
-    Metric(metrics.rmig_score),
-    Metric(metrics.rmig_score, {"codes_std": 1e-9}, exempt=UNCERTAIN),
+    Case("modularity", noise=0.7),
+    Case("rmig"),
+    Case("rmig", {"codes_std": 1e-9}, exempt=UNCERTAIN),
     # Noise still has less than the largest joint entropy.
-    Metric(metrics.jemmig_score, noise=0.2),
-    # _minimality
-    Metric(metrics.minimality_score),
-    Metric(metrics.sufficiency_score),
-    # _infomec; shares of next to no information mean nothing, hence no floor for noise.
-    Metric(metrics.infom_score, {"method": "binned", "min_range": 0.0}, noise=0.3),
-    Metric(metrics.infoc_score, {"method": "binned", "min_range": 0.0}, noise=0.1),
-    Metric(metrics.infom_score, KNN, exempt=NEIGHBOURS, noise=None, **KNN_TOLERANCE),
-    Metric(metrics.infoc_score, KNN, exempt=NEIGHBOURS, noise=None, **KNN_TOLERANCE),
+    Case("jemmig", noise=0.2),
+    # Shares of next to no information mean nothing: there is no floor for noise.
+    Case("infom", BINNED, noise=0.3),
+    Case("infoc", BINNED, noise=0.1),
+    Case("infom", KNN, noise=None, **KNN_TOLERANCE),
+    Case("infoc", KNN, noise=None, **KNN_TOLERANCE),
     # Where classes are separable, the solver stops somewhere on the way to infinity.
-    Metric(metrics.infoe_score, tolerance=2e-3, perfect_tolerance=1e-3, max_examples=4),
-    # _med
-    Metric(metrics.med_disentanglement_score),
-    Metric(metrics.med_completeness_score),
-    # _dci; trees split rows and thresholds at random, the more so the less there is to find.
-    Metric(metrics.dci_disentanglement_score, TREES, **SPLIT),
-    Metric(metrics.dci_completeness_score, TREES, **SPLIT),
-    Metric(metrics.dci_informativeness_score, TREES, **SPLIT | {"noise": 0.35}),
-    # _predictive; integers are numbers to regress on, strings are classes.
-    Metric(metrics.sap_score, exempt=NUMBERS),
+    Case("infoe", tolerance=2e-3, perfect_tolerance=1e-3, max_examples=4),
+    # Trees split rows and thresholds at random, the more so the less there is to find.
+    Case("dci_disentanglement", TREES, **SPLIT),
+    Case("dci_completeness", TREES, **SPLIT),
+    Case("dci_informativeness", TREES, **SPLIT | {"noise": 0.35}),
+    Case("sap", exempt=NUMBERS),
     # A linear function cannot single out the classes in the middle of 3, 4 and 5 ordered ones.
-    Metric(metrics.explicitness_score, {"random_state": 0}, **SPLIT | {"perfect": 0.644}),
-    Metric(metrics.explicitness_score, {"random_state": 0, "multi_class": "multinomial"}, **SPLIT),
-    Metric(metrics.downstream_accuracy_score, SMALL_TREES, **SPLIT | {"noise": 0.45}),
-    # _interventional; guessing is right for one factor in three.
-    Metric(metrics.beta_vae_score, DRAWS, noise=0.45, tolerance=0.12, max_examples=4),
-    # Without pruning, which compares the scales of codes.
-    Metric(metrics.factor_vae_score, UNPRUNED, noise=0.45, tolerance=0.12),
-    Metric(metrics.r_factor_vae_score, UNPRUNED, noise=0.45, tolerance=0.12),
-    # _robustness; outliers look like robustness.
-    Metric(metrics.irs_score, {"q": 1.0}, noise=0.4, exempt=WEIGHTED),
-    # A quantile lies between two samples, and elsewhere if each is there twice.
-    Metric(metrics.irs_score, noise=0.4, exempt=WEIGHTED | {"duplicated_rows_change_nothing"}),
+    Case("explicitness", {"random_state": 0}, **SPLIT | {"perfect": 0.644}),
+    Case("explicitness", {"random_state": 0, "multi_class": "multinomial"}, **SPLIT),
+    Case("downstream_accuracy", SMALL_TREES, **SPLIT | {"noise": 0.45}),
+    # Guessing is right for one factor in three.
+    Case("beta_vae", DRAWS, noise=0.45, tolerance=0.12, max_examples=4),
+    Case("factor_vae", UNPRUNED, noise=0.45, tolerance=0.12),
+    Case("r_factor_vae", UNPRUNED, noise=0.45, tolerance=0.12),
+    # Outliers look like robustness.
+    Case("irs", {"q": 1.0}, noise=0.4, exempt=WEIGHTED),
+    Case("irs", noise=0.4, exempt=WEIGHTED | QUANTILE),
     # Noise has a most robust code for every factor, too.
-    Metric(metrics.unconfoundedness_score, noise=None),
-    # _unsupervised; independent noise is as good as perfect codes.
-    Metric(metrics.gaussian_total_correlation_error, bounds=UNBOUNDED, perfect=0.0, noise=None),
-    Metric(
-        metrics.gaussian_wasserstein_correlation_error,
+    Case("unconfoundedness", noise=None),
+    # Independent noise is as good as perfect codes, for all metrics of codes alone.
+    Case("gaussian_total_correlation_error", noise=None),
+    Case(
+        "gaussian_wasserstein_correlation_error",
         {"normalize": True},
         bounds=(0.0, 2.0),
-        perfect=0.0,
         noise=None,
         exempt=WEIGHTED,
     ),
-    Metric(metrics.code_mutual_info_error, bounds=(0.0, np.log(20)), perfect=0.0, noise=None),
-    Metric(
-        metrics.factorised_support_distance,
+    Case("code_mutual_info_error", bounds=(0.0, np.log(20)), noise=None),
+    Case(
+        "factorized_support_distance",
         {"standardize": True, "batch_size": 240},
-        bounds=UNBOUNDED,
-        perfect=0.0,
         noise=None,
         max_examples=4,
     ),
-    # _logical_modularity; noise of unit variance.
-    Metric(metrics.modularity_distance, noise=2.5, exempt=IN_UNITS, **DISTANCE),
-    Metric(metrics.product_modularity_score, noise=0.06, exempt=IN_UNITS),
-    Metric(metrics.product_modularity_score, {"deviation": "radius"}, noise=1e-3, exempt=IN_UNITS),
-    Metric(metrics.product_modularity_score, {"deviation": "mad"}, noise=0.1, exempt=IN_UNITS),
-    Metric(metrics.constancy_modularity_score, noise=0.2, exempt=IN_UNITS),
-    Metric(
-        metrics.constancy_modularity_score, {"assignment": "partition"}, noise=None, exempt=IN_UNITS
-    ),
-    # _logical_informativeness; exp(-variance) where codes say nothing.
-    Metric(metrics.informativeness_distance, noise=1.2, exempt=NUMBERS, **DISTANCE),
-    Metric(metrics.inverse_informativeness_score, noise=0.3, exempt=NUMBERS),
-    Metric(
-        metrics.inverse_informativeness_score,
-        {"error": "mae"},
-        noise=0.4,
-        exempt=NUMBERS,
-        tolerance=1e-7,
-        max_examples=3,
-    ),
-    Metric(
-        metrics.inverse_informativeness_score,
-        {"error": "max_error"},
-        noise=0.1,
-        exempt=NUMBERS,
-        tolerance=1e-7,
-        max_examples=3,
-    ),
+    # Noise of unit variance.
+    Case("modularity_distance", noise=2.5, exempt=IN_UNITS, tolerance=1e-7),
+    Case("product_modularity", noise=0.06, exempt=IN_UNITS),
+    Case("product_modularity", {"deviation": "radius"}, noise=1e-3, exempt=IN_UNITS),
+    Case("product_modularity", {"deviation": "mad"}, noise=0.1, exempt=IN_UNITS),
+    Case("constancy_modularity", noise=0.2, exempt=IN_UNITS),
+    Case("constancy_modularity", {"assignment": "partition"}, noise=None, exempt=IN_UNITS),
+    # exp(-variance) where codes say nothing.
+    Case("informativeness_distance", noise=1.2, exempt=NUMBERS, tolerance=1e-7),
+    Case("inverse_informativeness", noise=0.3, exempt=NUMBERS),
+    Case("inverse_informativeness", {"error": "mae"}, noise=0.4, **FITTED),
+    Case("inverse_informativeness", {"error": "max_error"}, noise=0.1, **FITTED),
     # Shrunk codes are perfect to an inverse but do contract.
-    Metric(
-        metrics.contraction_informativeness_score,
-        perfect=None,
-        noise=None,
-        exempt=NUMBERS | IN_UNITS,
-    ),
+    Case("contraction_informativeness", perfect=NO_PROMISE, noise=None, exempt=NUMBERS | IN_UNITS),
 ]
-
-
-def test_metrics_table_is_complete():
-    public = {n for n in metrics.__all__ if n.endswith(("_score", "_error", "_distance"))}
-    # Scores of a fitted estimator are tested with their modules.
-    of_estimators = {
-        n
-        for n in public
-        if next(iter(inspect.signature(getattr(metrics, n)).parameters)) == "estimator"
-    }
-    tested = {metric.function.__name__ for metric in METRICS}
-    assert public - OF_SEVERAL_MODELS - of_estimators == tested
-
-
-def test_scorers_are_complete():
-    scores = {f"neg_{n}" for n in metrics.__all__ if n.endswith(("_error", "_distance"))}
-    scores |= {n.removesuffix("_score") for n in metrics.__all__ if n.endswith("_score")}
-    scores -= {name.removesuffix("_score") for name in OF_SEVERAL_MODELS}
-    assert scores <= set(metrics.get_scorer_names())
+CASES += [Case(name) for name in REPORTED if name not in {case.name for case in CASES}]
+CASES.sort(key=lambda case: list(REPORTED).index(case.name))
 
 
 class Sample(NamedTuple):
     factors: np.ndarray
     codes: np.ndarray
     rng: np.random.Generator
+    """For the changes that a test makes."""
+    recipe: "Recipe"
+
+
+class Recipe(NamedTuple):
+    seed: int
+    n_samples: int
+    n_codes: int
+    n_classes: tuple[int, ...]
+    noise: float
+
+
+@functools.cache
+def made(recipe):
+    """Factors, codes, and the state that their generator is left in."""
+    rng = np.random.default_rng(recipe.seed)
+    shape = len(recipe.n_classes), recipe.n_codes
+    factors = np.column_stack([rng.integers(n, size=recipe.n_samples) for n in recipe.n_classes])
+    factors[:4] = np.minimum(np.arange(4)[:, None], np.array(recipe.n_classes) - 1)
+    mixing = rng.normal(size=shape) * rng.integers(2, size=shape)
+    codes = factors @ mixing + recipe.noise * rng.normal(size=(recipe.n_samples, recipe.n_codes))
+    # No metric may write into its data.
+    factors.flags.writeable = codes.flags.writeable = False
+    return factors, codes, rng.bit_generator.state
 
 
 @st.composite
 def samples(draw, n_samples):
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    seed = draw(st.integers(0, 2**32 - 1))
     n_factors, n_codes = draw(st.integers(1, 3)), draw(st.integers(1, 4))
-    n_classes = [draw(st.integers(2, 4)) for _ in range(n_factors)]
+    n_classes = tuple(draw(st.integers(2, 4)) for _ in range(n_factors))
     noise = draw(st.sampled_from([0.01, 0.3, 3.0]))
-    factors = np.column_stack([rng.integers(n, size=n_samples) for n in n_classes])
-    factors[:4] = np.minimum(np.arange(4)[:, None], np.array(n_classes) - 1)
-    mixing = rng.normal(size=(n_factors, n_codes)) * rng.integers(2, size=(n_factors, n_codes))
-    codes = factors @ mixing + noise * rng.normal(size=(n_samples, n_codes))
-    return Sample(factors, codes, rng)
+    recipe = Recipe(seed, n_samples, n_codes, n_classes, noise)
+    factors, codes, state = made(recipe)
+    rng = np.random.default_rng(0)
+    rng.bit_generator.state = state
+    return Sample(factors, codes, rng, recipe)
+
+
+@functools.cache
+def value_of(case, recipe):
+    """The value of a sample as it is, which most properties compare with: computed once."""
+    return case(*made(recipe)[:2])
 
 
 def grid(n_repeats=10):
@@ -238,32 +237,34 @@ def grid(n_repeats=10):
     return np.random.default_rng(0).permutation(np.repeat(cells, n_repeats, axis=0))
 
 
-def test_exemptions_name_tests():
+def test_exemptions_name_tests_and_reasons():
     tests = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
-    assert set().union(*(metric.exempt for metric in METRICS)) <= tests
+    for case in CASES:
+        assert set(case.exempt) <= tests, case.name
+        assert all(case.exempt.values()), case.name
 
 
-def metrics_that(name, condition=lambda metric: True):
-    chosen = [metric for metric in METRICS if name not in metric.exempt and condition(metric)]
-    return pytest.mark.parametrize("metric", chosen, ids=lambda m: m.function.__name__)
+def cases_that(name, condition=lambda case: True):
+    chosen = [case for case in CASES if name not in case.exempt and condition(case)]
+    return pytest.mark.parametrize("case", chosen, ids=lambda case: case.name)
 
 
-def holds_for(condition):
-    """Test of a property (metric, sample) over all metrics that meet the condition."""
+def holds_for(condition, max_examples=10):
+    """Test of a property (case, sample) over all metrics that meet the condition."""
 
     def decorate(prop):
-        @metrics_that(prop.__name__.removeprefix("test_"), condition)
-        def test(metric):
+        @cases_that(prop.__name__.removeprefix("test_"), condition)
+        def test(case):
             @settings(
-                max_examples=metric.max_examples,
+                max_examples=min(case.max_examples, max_examples),
                 derandomize=True,
                 database=None,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
             )
-            @given(sample=samples(metric.n_samples))
+            @given(sample=samples(case.n_samples))
             def run(sample):
-                prop(metric, sample)
+                prop(case, sample)
 
             run()
 
@@ -272,179 +273,187 @@ def holds_for(condition):
     return decorate
 
 
-holds_for_all = holds_for(lambda metric: True)
+def needs_factors(case):
+    return case.needs_factors
 
 
-def same(metric, first, second):
-    assert first == pytest.approx(second, abs=metric.tolerance)
+holds_for_all = holds_for(lambda case: True)
+# Three samples are enough where nothing but the type of the input or output changes.
+ANOTHER_TYPE = 3
 
 
-@holds_for_all
-def test_value_is_python_float(metric, sample):
-    assert type(metric(*sample[:2])) is float
-
-
-@holds_for_all
-def test_value_is_within_bounds(metric, sample):
-    low, high = metric.bounds
-    assert low - 1e-12 <= metric(*sample[:2]) <= high + 1e-12
+def same(case, sample, factors, codes, **options):
+    value = case(factors, codes, **options)
+    assert value == pytest.approx(value_of(case, sample.recipe), abs=case.tolerance)
 
 
 @holds_for_all
-def test_value_is_repeatable(metric, sample):
-    assert metric(*sample[:2]) == metric(*sample[:2])
+def test_value_is_a_float_within_bounds_each_time(case, sample):
+    value, (low, high) = value_of(case, sample.recipe), case.bounds
+    assert type(value) is float
+    assert low - 1e-12 <= value <= high + 1e-12
+    assert value == case(sample.factors, sample.codes)
 
 
 @holds_for_all
-def test_rows_may_be_reordered(metric, sample):
+def test_rows_may_be_reordered(case, sample):
     order = sample.rng.permutation(len(sample.codes))
-    same(metric, metric(*sample[:2]), metric(sample.factors[order], sample.codes[order]))
+    factors, codes = sample.factors[order], sample.codes[order]
+    if not case.accepts("split"):
+        return same(case, sample, factors, codes)
+    # Another split would be another score: the same samples are held out.
+    held_out = np.arange(len(order)) < len(order) // 4
+    before, after = (
+        (np.flatnonzero(~mask), np.flatnonzero(mask)) for mask in (held_out, held_out[order])
+    )
+    value = case(sample.factors, sample.codes, split=before)
+    assert case(factors, codes, split=after) == pytest.approx(value, abs=case.tolerance)
 
 
 @holds_for_all
-def test_codes_may_be_permuted(metric, sample):
+def test_codes_may_be_permuted(case, sample):
     order = sample.rng.permutation(sample.codes.shape[1])
-    same(metric, metric(*sample[:2]), metric(sample.factors, sample.codes[:, order]))
+    same(case, sample, sample.factors, sample.codes[:, order])
 
 
-@holds_for_all
-def test_factors_may_be_permuted(metric, sample):
+@holds_for(needs_factors)
+def test_factors_may_be_permuted(case, sample):
     order = sample.rng.permutation(sample.factors.shape[1])
-    same(metric, metric(*sample[:2]), metric(sample.factors[:, order], sample.codes))
+    same(case, sample, sample.factors[:, order], sample.codes)
 
 
 @holds_for_all
-def test_code_sign_is_irrelevant(metric, sample):
+def test_code_sign_is_irrelevant(case, sample):
     sign = sample.rng.choice([-1.0, 1.0], size=sample.codes.shape[1])
-    same(metric, metric(*sample[:2]), metric(sample.factors, sample.codes * sign))
+    same(case, sample, sample.factors, sample.codes * sign)
 
 
 @holds_for_all
-def test_common_scale_is_irrelevant(metric, sample):
+def test_common_scale_is_irrelevant(case, sample):
     """One common factor."""
     scale = 10.0 ** sample.rng.uniform(-3, 3)
-    same(metric, metric(*sample[:2]), metric(sample.factors, sample.codes * scale))
+    same(case, sample, sample.factors, sample.codes * scale)
 
 
 @holds_for_all
-def test_scale_of_each_code_is_irrelevant(metric, sample):
+def test_scale_of_each_code_is_irrelevant(case, sample):
     scale = 10.0 ** sample.rng.uniform(-3, 3, size=sample.codes.shape[1])
-    same(metric, metric(*sample[:2]), metric(sample.factors, sample.codes * scale))
+    same(case, sample, sample.factors, sample.codes * scale)
 
 
 @holds_for_all
-def test_code_shift_is_irrelevant(metric, sample):
+def test_code_shift_is_irrelevant(case, sample):
     shift = sample.rng.uniform(-3, 3, size=sample.codes.shape[1])
-    same(metric, metric(*sample[:2]), metric(sample.factors, sample.codes + shift))
+    same(case, sample, sample.factors, sample.codes + shift)
 
 
-@holds_for_all
-def test_factors_may_be_relabelled(metric, sample):
+@holds_for(needs_factors)
+def test_factors_may_be_relabelled(case, sample):
     """Classes renamed in random order."""
     names = sample.rng.permutation(100)
-    same(metric, metric(*sample[:2]), metric(names[sample.factors], sample.codes))
+    same(case, sample, names[sample.factors], sample.codes)
 
 
-@holds_for_all
-def test_factors_may_be_strings(metric, sample):
+@holds_for(needs_factors, max_examples=ANOTHER_TYPE)
+def test_factors_may_be_strings(case, sample):
     names = np.array(["a", "b", "c", "d"])
-    same(metric, metric(*sample[:2]), metric(names[sample.factors], sample.codes))
+    same(case, sample, names[sample.factors], sample.codes)
 
 
-@holds_for_all
-def test_integer_valued_floats_are_classes(metric, sample):
-    """Integer-valued floats are classes."""
-    same(metric, metric(*sample[:2]), metric(sample.factors.astype(float), sample.codes))
+@holds_for(needs_factors, max_examples=ANOTHER_TYPE)
+def test_integer_valued_floats_are_classes(case, sample):
+    same(case, sample, sample.factors.astype(float), sample.codes)
 
 
-@holds_for_all
-def test_frames_and_lists_equal_arrays(metric, sample):
+@holds_for(lambda case: True, max_examples=ANOTHER_TYPE)
+def test_frames_and_lists_equal_arrays(case, sample):
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    value = metric(*sample[:2])
-    factors, codes = sample[:2]
+    value, (factors, codes) = value_of(case, sample.recipe), sample[:2]
     names = [f"y{k}" for k in range(factors.shape[1])], [f"z{j}" for j in range(codes.shape[1])]
-    assert value == metric(factors.tolist(), codes.tolist())
-    assert value == metric(pd.DataFrame(factors), pd.DataFrame(codes))
-    assert value == metric(pl.DataFrame(factors, names[0]), pl.DataFrame(codes, names[1]))
+    assert value == case(factors.tolist(), codes.tolist())
+    assert value == case(pd.DataFrame(factors), pd.DataFrame(codes))
+    assert value == case(pl.DataFrame(factors, names[0]), pl.DataFrame(codes, names[1]))
 
 
-@holds_for_all
-def test_float32_is_close_to_float64(metric, sample):
-    same_within = max(metric.tolerance, 0.05)
+@holds_for(lambda case: True, max_examples=ANOTHER_TYPE)
+def test_float32_is_close_to_float64(case, sample):
     rounded = sample.codes.astype(np.float32)
-    single = metric(sample.factors, rounded)
+    single = case(sample.factors, rounded)
     # Rounding may carry a value over the edge of a bin; the type itself must not matter.
-    assert single == pytest.approx(metric(*sample[:2]), abs=same_within)
-    assert single == metric(sample.factors, rounded.astype(np.float64))
+    same_within = max(case.tolerance, 0.05)
+    assert single == pytest.approx(value_of(case, sample.recipe), abs=same_within)
+    assert single == case(sample.factors, rounded.astype(np.float64))
 
 
 @holds_for_all
-def test_dead_code_is_finite(metric, sample):
+def test_dead_code_is_finite(case, sample):
     # A constant 0.3 has variance 1e-33: the trap for tests of variance > 0.
     dead = np.full((len(sample.codes), 1), 0.3)
-    assert np.isfinite(metric(sample.factors, np.hstack([sample.codes, dead])))
-    assert np.isfinite(metric(sample.factors, dead))
+    assert np.isfinite(case(sample.factors, np.hstack([sample.codes, dead])))
+    assert np.isfinite(case(sample.factors, dead))
 
 
-@holds_for(lambda metric: metric.needs_factors)
-def test_single_valued_factor_warns(metric, sample):
+@holds_for(needs_factors)
+def test_single_valued_factor_warns(case, sample):
     constant = np.zeros((len(sample.codes), 1), dtype=int)
     with pytest.warns(DegenerateScoreWarning):
-        value = metric(np.hstack([sample.factors, constant]), sample.codes)
+        value = case(np.hstack([sample.factors, constant]), sample.codes)
     assert np.isfinite(value)
 
 
 @holds_for_all
-def test_duplicated_rows_change_nothing(metric, sample):
-    twice = np.repeat(sample.factors, 2, axis=0), np.repeat(sample.codes, 2, axis=0)
-    same(metric, metric(*sample[:2]), metric(*twice))
+def test_duplicated_rows_change_nothing(case, sample):
+    same(case, sample, *(np.repeat(array, 2, axis=0) for array in sample[:2]))
 
 
-@holds_for(lambda metric: metric.accepts("sample_weight"))
-def test_weights_equal_repetition(metric, sample):
+@holds_for(lambda case: case.accepts("sample_weight"))
+def test_weights_equal_repetition(case, sample):
     weight = sample.rng.integers(4, size=len(sample.codes))
-    repeated = np.repeat(sample.factors, weight, axis=0), np.repeat(sample.codes, weight, axis=0)
-    same(metric, metric(*sample[:2], sample_weight=weight), metric(*repeated))
+    repeated = (np.repeat(array, weight, axis=0) for array in sample[:2])
+    weighted = case(*sample[:2], sample_weight=weight)
+    assert weighted == pytest.approx(case(*repeated), abs=case.tolerance)
 
 
-@holds_for(lambda metric: metric.accepts("average"))
-def test_average_none_gives_each_value(metric, sample):
-    values = metric(*sample[:2], average=None)
+@holds_for(lambda case: case.accepts("average"), max_examples=ANOTHER_TYPE)
+def test_average_none_gives_each_value(case, sample):
+    values = case(*sample[:2], average=None)
     assert values.shape in {(sample.factors.shape[1],), (sample.codes.shape[1],)}
     assert np.isfinite(values).all()
 
 
-@holds_for_all
-def test_missing_values_raise_or_are_omitted(metric, sample):
+@holds_for(lambda case: case.accepts("nan_policy"), max_examples=ANOTHER_TYPE)
+def test_missing_values_raise_or_are_omitted(case, sample):
     factors, codes = sample.factors.astype(float), sample.codes.copy()
     codes[3, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        metric(factors, codes)
-    if not metric.accepts("nan_policy"):
-        return
+        case(factors, codes)
     factors[5, 0] = np.nan
-    keep = np.delete(np.arange(len(codes)), [3, 5] if metric.needs_factors else [3])
-    omitted = metric(factors, codes, nan_policy="omit")
-    assert omitted == metric(sample.factors[keep], sample.codes[keep])
+    keep = np.delete(np.arange(len(codes)), [3, 5] if case.needs_factors else [3])
+    omitted = case(factors, codes, nan_policy="omit")
+    assert omitted == case(sample.factors[keep], sample.codes[keep])
 
 
-@holds_for(lambda metric: metric.needs_factors)
-def test_continuous_factors_are_never_silent_classes(metric, sample):
+def test_every_metric_has_a_policy_for_missing_values():
+    assert [name for name, metric in REPORTED.items() if "nan_policy" not in metric.options] == []
+
+
+@holds_for(needs_factors)
+def test_continuous_factors_are_never_silent_classes(case, sample):
     """Never silently taken as classes: an error that names factor_bins, or a metric for them."""
     continuous = sample.factors + sample.rng.uniform(0.1, 0.9, size=sample.factors.shape)
-    if metric.accepts("factor_bins"):
+    if case.accepts("factor_bins"):
         with pytest.raises(ValueError, match="factor_bins"):
-            metric(continuous, sample.codes)
-        assert np.isfinite(metric(continuous, sample.codes, factor_bins=3))
+            case(continuous, sample.codes)
+        assert np.isfinite(case(continuous, sample.codes, factor_bins=3))
     else:
-        assert np.isfinite(metric(continuous, sample.codes))
+        assert np.isfinite(case(continuous, sample.codes))
 
 
 SMALL = np.random.default_rng(0).integers([2, 3], size=(12, 2))
 MIXED = SMALL @ [[1.0, 0.5, 0.0], [-0.5, 1.0, 0.2]] + np.linspace(0, 0.1, 12)[:, None]
 
 
-@metrics_that("corner_cases_are_defined")
+@cases_that("corner_cases_are_defined")
 @pytest.mark.parametrize(
     ("factors", "codes"),
     [
@@ -472,51 +481,55 @@ MIXED = SMALL @ [[1.0, 0.5, 0.0], [-0.5, 1.0, 0.2]] + np.linspace(0, 0.1, 12)[:,
         "far codes",
     ],
 )
-def test_corner_cases_are_defined(metric, factors, codes):
-    value = metric(factors, codes)
+def test_corner_cases_are_defined(case, factors, codes):
+    value = case(factors, codes)
     assert type(value) is float
-    assert metric.bounds[0] - 1e-12 <= value <= metric.bounds[1] + 1e-12
+    assert case.bounds[0] - 1e-12 <= value <= case.bounds[1] + 1e-12
 
 
-@metrics_that("more_bins_than_samples_is_defined", lambda metric: metric.accepts("n_bins"))
-def test_more_bins_than_samples_is_defined(metric):
-    value = metric(SMALL, MIXED, n_bins=500)
-    assert metric.bounds[0] <= value <= max(metric.bounds[1], np.log(500))
+@cases_that("more_bins_than_samples_is_defined", lambda case: case.accepts("n_bins"))
+def test_more_bins_than_samples_is_defined(case):
+    value = case(SMALL, MIXED, n_bins=500)
+    assert case.bounds[0] <= value <= max(case.bounds[1], np.log(500))
 
 
-@metrics_that("one_class_warns", lambda metric: metric.needs_factors)
-def test_one_class_warns(metric):
+@cases_that("one_class_warns", needs_factors)
+def test_one_class_warns(case):
     with pytest.warns(DegenerateScoreWarning):
-        value = metric(np.ones((12, 2), dtype=int), MIXED)
-    assert metric.bounds[0] <= value <= metric.bounds[1]
+        value = case(np.ones((12, 2), dtype=int), MIXED)
+    assert case.bounds[0] <= value <= case.bounds[1]
 
 
-@metrics_that("constant_codes_warn")
-def test_constant_codes_warn(metric):
+@cases_that("constant_codes_warn")
+def test_constant_codes_warn(case):
     factors = grid(1)
     with pytest.warns(DegenerateScoreWarning, match="codes are constant|None of the codes"):
-        value = metric(factors, np.full((len(factors), 3), 0.3))
-    assert metric.bounds[0] <= value <= metric.bounds[1]
+        value = case(factors, np.full((len(factors), 3), 0.3))
+    assert case.bounds[0] <= value <= case.bounds[1]
 
 
-@metrics_that("perfect_codes_get_perfect_value", lambda metric: metric.perfect is not None)
-def test_perfect_codes_get_perfect_value(metric):
+@cases_that("perfect_codes_get_perfect_value", lambda case: not np.isnan(case.perfect))
+def test_perfect_codes_get_perfect_value(case):
     factors = grid()
-    value = metric(factors, factors @ np.diag([2.0, -0.5, 1.0]) + 0.25)
-    assert value == pytest.approx(metric.perfect, abs=metric.perfect_tolerance)
+    value = case(factors, factors @ np.diag([2.0, -0.5, 1.0]) + 0.25)
+    assert value == pytest.approx(case.perfect, abs=case.perfect_tolerance)
 
 
-@metrics_that("noise_stays_at_floor", lambda metric: metric.noise is not None)
-def test_noise_stays_at_floor(metric):
+@cases_that("noise_stays_at_floor", lambda case: case.noise is not None)
+def test_noise_stays_at_floor(case):
     factors = grid(34)
-    value = metric(factors, np.random.default_rng(1).normal(size=(len(factors), 4)))
-    if metric.function.__name__.endswith(("_error", "_distance")):
-        assert value >= metric.noise
+    value = case(factors, np.random.default_rng(1).normal(size=(len(factors), 4)))
+    if REPORTED[case.name].greater_is_better:
+        assert value <= case.noise
     else:
-        assert value <= metric.noise
+        assert value >= case.noise
 
 
-@metrics_that("bad_input_gets_a_clear_error")
+# -- bad input -------------------------------------------------------------------------------
+# One function checks the data of all metrics: what it says is tested once, and that each metric
+# asks it, once per metric.
+
+
 @pytest.mark.parametrize(
     ("factors", "codes", "error", "match"),
     [
@@ -534,17 +547,20 @@ def test_noise_stays_at_floor(metric):
         (np.full((9, 2), np.inf), np.ones((9, 2)), ValueError, "factors must be finite"),
     ],
 )
-def test_bad_input_gets_a_clear_error(metric, factors, codes, error, match):
-    about_factors = "factors" in match or factors.shape[1:] == (0,)
-    if about_factors and not metric.needs_factors:
-        return
+def test_bad_input_gets_a_clear_error(factors, codes, error, match):
     with pytest.raises(error, match=match):
-        metric(factors, codes)
+        check_factors_codes(factors, codes)
 
 
-@metrics_that("scorer_survives_pickling")
-def test_scorer_survives_pickling(metric):
-    name = metric.function.__name__
-    loss = name.endswith(("_error", "_distance"))
-    scorer = metrics.get_scorer(f"neg_{name}" if loss else name.removesuffix("_score"))
-    assert repr(pickle.loads(pickle.dumps(scorer))) == repr(scorer)
+@cases_that("metric_checks_its_data", needs_factors)
+def test_metric_checks_its_data(case):
+    with pytest.raises(ValueError, match="one row per sample, got 9 rows of factors and 8 rows"):
+        case(np.zeros((9, 2), int), np.ones((8, 2)))
+
+
+@cases_that("metric_checks_its_codes", lambda case: not case.needs_factors)
+def test_metric_checks_its_codes(case):
+    with pytest.raises(ValueError, match=r"codes must stay within 1e\+150, got 1e\+200"):
+        case(None, np.full((9, 2), 1e200))
+    with pytest.raises(ValueError, match="At least 2 samples"):
+        case(None, np.ones((1, 2)))

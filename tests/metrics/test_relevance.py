@@ -7,7 +7,8 @@ from sklearn.metrics import mutual_info_score
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import mig_score, relevance_matrix
 from sklearn_disent.metrics._aggregation import average_of, concentration, top_gap
-from sklearn_disent.metrics.information._matrix import bin_codes, information_of
+from sklearn_disent.metrics._validation import check_data
+from sklearn_disent.metrics.information._matrix import bin_codes, information_matrix
 
 
 @pytest.fixture
@@ -18,9 +19,8 @@ def data():
 
 
 def test_information_of_two_coins_by_hand():
-    info = information_of(
-        [[0], [0], [1], [1]], np.array([[0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1]])
-    )
+    codes = np.array([[0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1]])
+    info = information_matrix(check_data([[0], [0], [1], [1]], codes))
     np.testing.assert_allclose(info.mutual_info, [[np.log(2), 0, 0]], atol=1e-15)
     np.testing.assert_allclose(info.h_factors, [np.log(2)])
     np.testing.assert_allclose(info.h_codes, [np.log(2), 0, np.log(2)])
@@ -61,19 +61,17 @@ def test_weighted_information_equals_repetition(data, strategy, bias_correction)
     factors, codes = data
     weight = np.random.default_rng(1).integers(4, size=len(codes))
     options = {"n_bins": 7, "strategy": strategy, "bias_correction": bias_correction}
-    weighted = information_of(factors, codes, sample_weight=weight, **options)
-    repeated = information_of(
-        np.repeat(factors, weight, axis=0), np.repeat(codes, weight, axis=0), **options
-    )
+    weighted = information_matrix(check_data(factors, codes, sample_weight=weight), **options)
+    rows = np.repeat(np.arange(len(codes)), weight)
+    repeated = information_matrix(check_data(factors[rows], codes[rows]), **options)
     for first, second in zip(weighted, repeated):
         np.testing.assert_allclose(first, second, atol=1e-12)
 
 
 def test_miller_madow_by_hand():
     # 4 samples, all 4 cells filled: I = 0 + (2 + 2 - 4 - 1) / 8 < 0, hence 0; H gains 1 / 8.
-    info = information_of(
-        [[0], [0], [1], [1]], [[0], [1], [0], [1]], bias_correction="miller_madow"
-    )
+    data = check_data([[0], [0], [1], [1]], [[0], [1], [0], [1]])
+    info = information_matrix(data, bias_correction="miller_madow")
     assert info.mutual_info[0, 0] == 0
     assert info.h_factors[0] == pytest.approx(np.log(2) + 1 / 8)
 
@@ -82,8 +80,9 @@ def test_permutation_correction_removes_chance_and_keeps_certainty():
     rng = np.random.default_rng(0)
     factors = rng.integers(8, size=(300, 1))
     codes = np.column_stack([factors[:, 0], rng.normal(size=300)])
-    plain = information_of(factors, codes)
-    adjusted = information_of(factors, codes, bias_correction="permutation", random_state=0)
+    data = check_data(factors, codes)
+    plain = information_matrix(data)
+    adjusted = information_matrix(data, bias_correction="permutation", random_state=0)
     assert plain.mutual_info[0, 1] > 0.15
     assert adjusted.mutual_info[0, 1] < 0.04
     assert adjusted.mutual_info[0, 0] == pytest.approx(adjusted.h_factors[0])

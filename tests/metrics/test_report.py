@@ -1,6 +1,6 @@
 """The report: the same values as the metrics themselves, and what it adds to them."""
 
-import inspect
+import itertools
 import threading
 
 import numpy as np
@@ -12,11 +12,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_disent import metrics
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import (
-    _report,
+    Metric,
     disentanglement_report,
-    get_scorer_names,
+    elbo_score,
+    mig_score,
     multimetric_scorer,
 )
+from sklearn_disent.metrics._catalogue import CATALOGUE, REPORTED
 from sklearn_disent.metrics._sharing import shared, sharing
 from sklearn_disent.metrics.information import _infomec, _matrix
 from sklearn_disent.metrics.intervention import _robustness
@@ -40,16 +42,10 @@ def make_data(n_samples=200, seed=0, noise=0.3):
 
 
 def alone(name, factors, codes, **common):
-    func = _report._FUNCTIONS[name]
-    parameters = inspect.signature(func).parameters
-    options = {key: value for key, value in common.items() if key in parameters}
-    data = (factors, codes) if "factors" in parameters else (codes,)
-    return func(*data, **{**options, **CHEAP.get(name, {})})
-
-
-def with_metric(monkeypatch, func):
-    monkeypatch.setattr(_report, "_SUPERVISED", (*_report._SUPERVISED, func))
-    monkeypatch.setitem(_report._FUNCTIONS, _report._report_name(func), func)
+    metric = REPORTED[name]
+    options = {key: value for key, value in common.items() if key in metric.options}
+    data = (factors, codes) if metric.needs == "factors" else (codes,)
+    return metric.function(*data, **{**options, **CHEAP.get(name, {})})
 
 
 def counted(monkeypatch, module, name):
@@ -69,27 +65,18 @@ def whole():
     return disentanglement_report(*make_data(), metric_params=CHEAP, output="dict", random_state=0)
 
 
-@pytest.mark.parametrize("name", sorted(_report._FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(REPORTED))
 def test_report_equals_each_metric(whole, name):
     assert whole[name]["value"] == alone(name, *make_data(), random_state=0)
 
 
-def test_report_holds_every_metric(whole):
-    functions = {n for n in metrics.__all__ if n.endswith(("_score", "_error", "_distance"))}
-    of_arrays = {
-        name
-        for name in functions - {"udr_score"}
-        if next(iter(inspect.signature(getattr(metrics, name)).parameters)) in {"factors", "codes"}
-    }
-    assert set(whole) == {name.removesuffix("_score") for name in of_arrays}
-    assert {f"neg_{n}" if n not in get_scorer_names() else n for n in whole} <= set(
-        get_scorer_names()
-    )
-
-
-def test_report_asks_every_metric_one_question():
-    asked = [name for names in _report._QUESTIONS.values() for name in names]
-    assert sorted(asked) == sorted(_report._FUNCTIONS)
+def test_report_holds_every_metric_by_question(whole):
+    of_arrays = [metric for metric in CATALOGUE if metric.needs in ("factors", "codes")]
+    assert list(whole) == [metric.name for metric in of_arrays]
+    assert [row["question"] for row in whole.values()] == [m.question for m in of_arrays]
+    questions = [metric.question for metric in CATALOGUE]
+    # The metrics of a question stand together.
+    assert len(list(itertools.groupby(questions))) == len(set(questions))
 
 
 def test_report_ranges_hold(whole):
@@ -97,16 +84,86 @@ def test_report_ranges_hold(whole):
         assert row["lowest"] <= row["value"] <= row["highest"]
 
 
-def test_report_takes_a_new_metric_as_it_comes(monkeypatch):
-    def new_score(factors, codes, *, n_bins=3):
-        return float(n_bins) / 10
+# -- metrics of users ------------------------------------------------------------------------
 
-    with_metric(monkeypatch, new_score)
+
+def tenth_score(factors, codes, *, n_bins=3):
+    return float(n_bins) / 10
+
+
+def first_correlation(factors, codes):
+    """Not named as metrics are, and not a Python float."""
+    return np.abs(np.corrcoef(factors[:, 0], codes[:, 0]))[0, 1]
+
+
+def spread(codes):
+    return np.ptp(codes, axis=0).mean()
+
+
+def test_report_takes_a_function_as_it_comes():
     data = make_data()
-    options = {"new": {"n_bins": 4}}
-    report = disentanglement_report(*data, metrics=["new", "mig"], metric_params=options)
-    assert report.index("mig") < report.index("Other\n  new")
-    assert report.split("Other\n")[1].split()[:2] == ["new", "0.400"]
+    options = {"tenth": {"n_bins": 4}}
+    report = disentanglement_report(*data, metrics=[tenth_score, "mig"], metric_params=options)
+    assert report.index("mig") < report.index("Other\n  tenth")
+    assert report.split("Other\n")[1].split()[:2] == ["tenth", "0.400"]
+    assert "-inf .. inf" in report
+
+
+def test_report_takes_a_function_of_its_own_as_the_name():
+    data = make_data()
+    by_function, by_name = (
+        disentanglement_report(*data, metrics=metrics) for metrics in ([mig_score], ["mig"])
+    )
+    assert by_function == by_name
+
+
+def test_report_asks_a_row_where_it_wants_to_be_asked():
+    rows = [
+        Metric(tenth_score, question=REPORTED["mig"].question, bounds=(0.0, 1.0)),
+        Metric(spread, question="Spread: how far do the codes reach?", greater_is_better=False),
+        Metric(first_correlation),
+    ]
+    report = disentanglement_report(*make_data(), metrics=[*rows[::-1], "sap", "infoe"])
+    names = [line.split()[0] for line in report.splitlines() if line[:2] == "  "][1:]
+    assert names == ["sap", "tenth", "infoe", "spread", "first_correlation"]
+    assert "Spread: how far do the codes reach?\n  spread" in report
+    assert [line.split()[-1] for line in report.splitlines() if "spread  " in line] == ["lower"]
+
+
+def test_report_gives_users_metrics_chance_and_interval():
+    factors, codes = make_data(noise=0.1)
+    options = {"n_resamples": 20, "n_permutations": 19, "output": "dict", "random_state": 0}
+    metrics = ["sap", first_correlation, spread]
+    report = disentanglement_report(factors, codes, metrics=metrics, **options)
+    row = report["first_correlation"]
+    assert type(row["value"]) is float
+    assert row["value"] == first_correlation(factors, codes)
+    assert row["ci_low"] < row["value"] < row["ci_high"]
+    assert row["chance"] < 0.2
+    assert row["p_value"] == 1 / 20
+    # Shuffled codes reach just as far.
+    assert report["spread"]["chance"] == pytest.approx(spread(codes))
+    # Lists and frames of codes are arrays to a function.
+    again = disentanglement_report(factors, codes.tolist(), metrics=metrics, **options)
+    assert again == report
+
+
+@pytest.mark.parametrize(
+    ("metrics", "match"),
+    [
+        ([mig_score, Metric(tenth_score, name="mig")], "Two metrics are called 'mig'"),
+        ([elbo_score], "elbo needs the estimator"),
+        ([metrics.udr_score], "udr needs the models"),
+        ([3], r"got \[3\]"),
+        ([lambda factors, codes: [1.0]], "must be one number, got list"),
+    ],
+)
+def test_report_says_which_metrics_it_cannot_take(metrics, match):
+    with pytest.raises(ValueError, match=match):
+        disentanglement_report(*make_data(), metrics=metrics)
+
+
+# -- what is computed, and how often ---------------------------------------------------------
 
 
 def test_report_computes_every_matrix_once(monkeypatch):
@@ -115,7 +172,7 @@ def test_report_computes_every_matrix_once(monkeypatch):
     fits = counted(monkeypatch, _predictors, "_importance")
     neighbours = counted(monkeypatch, _infomec, "_ross")
     quantiles = counted(monkeypatch, _robustness, "_deviation_quantile")
-    names = [n for n in _report._FUNCTIONS if n not in ("downstream_accuracy", "beta_vae")]
+    names = [n for n in REPORTED if n not in ("downstream_accuracy", "beta_vae")]
     disentanglement_report(factors, codes, metrics=names, random_state=0)
     # With 20 bins, with 15, and once between the codes themselves.
     assert len(information) == 3
@@ -150,6 +207,8 @@ def test_sharing_ends_with_its_block():
         assert double(data, factor=2.0) is not double(data)
         assert double([1, 2]) is not double(data)
         with sharing():
+            assert double(data) is double(data, 2)
+        with sharing(anew=True):
             double(data)
         rng = np.random.RandomState(0)
         assert double(data, random_state=rng) is not double(data, random_state=rng)
@@ -161,7 +220,7 @@ def test_sharing_ends_with_its_block():
 
 
 def test_report_forms_agree():
-    options = {"metrics": FAST, "n_bootstrap": 5, "n_permutations": 5, "random_state": 0}
+    options = {"metrics": FAST, "n_resamples": 5, "n_permutations": 5, "random_state": 0}
     as_dict, frame, text = (
         disentanglement_report(*make_data(), output=output, **options)
         for output in ("dict", "frame", "text")
@@ -180,21 +239,20 @@ def test_report_forms_agree():
     assert text.endswith("200 samples, 2 factors, 3 codes.")
 
 
-def test_report_interval_of_a_mean_is_the_known_one(monkeypatch):
-    def mean_distance(factors, codes):
+def test_report_interval_of_a_mean_is_the_known_one():
+    def mean(codes):
         return float(np.mean(codes))
 
-    with_metric(monkeypatch, mean_distance)
     codes = np.random.default_rng(0).normal(50.0, 1.0, size=(301, 1))
     row = disentanglement_report(
         np.zeros((301, 1), int),
         codes,
-        metrics=["mean_distance"],
-        n_bootstrap=2000,
+        metrics=[mean],
+        n_resamples=2000,
         confidence_level=0.9,
         output="dict",
         random_state=0,
-    )["mean_distance"]
+    )["mean"]
     half_width = 1.645 * codes.std(ddof=1) / np.sqrt(301)
     assert row["ci_high"] - row["value"] == pytest.approx(half_width, rel=0.1)
     assert row["value"] - row["ci_low"] == pytest.approx(half_width, rel=0.1)
@@ -204,7 +262,7 @@ def test_report_interval_narrows_with_rows():
     widths = []
     for n_samples in (100, 1600):
         report = disentanglement_report(
-            *make_data(n_samples), metrics=["mig"], n_bootstrap=40, output="dict", random_state=0
+            *make_data(n_samples), metrics=["mig"], n_resamples=40, output="dict", random_state=0
         )
         row = report["mig"]
         assert 0 <= row["ci_low"] < row["value"] < row["ci_high"] <= 1
@@ -231,7 +289,7 @@ def test_report_interval_covers_the_expected_score(name):
     covered = 0
     for seed in range(100):
         row = disentanglement_report(
-            *make_data(seed=seed), n_bootstrap=40, confidence_level=0.9, **options
+            *make_data(seed=seed), n_resamples=40, confidence_level=0.9, **options
         )[name]
         covered += row["ci_low"] <= expected <= row["ci_high"]
     assert covered >= 75
@@ -239,7 +297,7 @@ def test_report_interval_covers_the_expected_score(name):
 
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
 def test_report_is_the_same_at_any_n_jobs(backend):
-    options = {"metrics": FAST, "n_bootstrap": 4, "n_permutations": 4, "random_state": 3}
+    options = {"metrics": FAST, "n_resamples": 4, "n_permutations": 4, "random_state": 3}
     with parallel_config(backend=backend):
         one, two, again = (
             disentanglement_report(*make_data(), n_jobs=n_jobs, **options) for n_jobs in (1, 2, 1)
@@ -288,19 +346,18 @@ def test_report_interval_of_an_infinite_value_is_infinite():
     name = "gaussian_total_correlation_error"
     with pytest.warns(DegenerateScoreWarning, match="linearly dependent"):
         row = disentanglement_report(
-            factors, codes[:, [0, 0]], metrics=[name], n_bootstrap=3, output="dict"
+            factors, codes[:, [0, 0]], metrics=[name], n_resamples=3, output="dict"
         )[name]
     assert row["ci_low"] == row["ci_high"] == row["value"] == np.inf
 
 
-def test_report_options_per_sample_follow_their_samples(monkeypatch):
+def test_report_options_per_sample_follow_their_samples():
     def follows_score(factors, codes, *, sample_weight=None, codes_std=None):
         weighted = sample_weight is None or np.array_equal(codes[:, 0], sample_weight)
         return float(weighted and np.array_equal(codes, codes_std))
 
-    with_metric(monkeypatch, follows_score)
     factors, codes = make_data()
-    options = {"metrics": ["follows"], "output": "dict", "random_state": 0}
+    options = {"metrics": [follows_score], "output": "dict", "random_state": 0}
     params = {"codes_std": codes.tolist()}
     row = disentanglement_report(
         factors, codes, metric_params={"follows": params}, n_permutations=3, **options
@@ -308,7 +365,7 @@ def test_report_options_per_sample_follow_their_samples(monkeypatch):
     assert (row["value"], row["chance"]) == (1.0, 1.0)
     params["sample_weight"] = codes[:, 0]
     row = disentanglement_report(
-        factors, codes, metric_params={"follows": params}, n_bootstrap=3, **options
+        factors, codes, metric_params={"follows": params}, n_resamples=3, **options
     )["follows"]
     assert (row["ci_low"], row["ci_high"]) == (1.0, 1.0)
     with pytest.raises(ValueError, match=r"sample_weight, got one for \['follows'\]"):
@@ -323,7 +380,7 @@ def test_report_sums_up_warnings_of_resamples():
     # A value so rare that most halves lack it.
     factors[0, 0] = 1
     with pytest.warns(DegenerateScoreWarning) as caught:
-        disentanglement_report(factors, codes, metrics=["mig", "sap"], n_bootstrap=12)
+        disentanglement_report(factors, codes, metrics=["mig", "sap"], n_resamples=12)
     assert len(caught) == 1
     assert "Resamples were degenerate in 1 ways" in str(caught[0].message)
     assert "factors [0] have a single value" in str(caught[0].message)
@@ -333,7 +390,7 @@ def test_report_sums_up_warnings_of_resamples():
 def test_report_accepts_what_metrics_accept():
     pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     factors, codes = make_data(60)
-    options = {"metrics": ["mig", "minimality"], "n_bootstrap": 3, "random_state": 0}
+    options = {"metrics": ["mig", "minimality"], "n_resamples": 3, "random_state": 0}
     value = disentanglement_report(factors, codes, **options)
     names = np.array(["a", "b", "c", "d"])
     for other in (
@@ -370,8 +427,9 @@ def test_report_passes_common_options_on():
         ({"metrics": "mig"}, "metrics"),
         ({"metrics": ["mig"], "metric_params": {"sap": {}}}, r"options for \['sap'\]"),
         ({"metrics": ["mig"], "metric_params": {"mig": {"n_bins": 1}}}, "n_bins"),
+        ({"metrics": ["mig"], "metric_params": {"mig": {"strategy": "unifrom"}}}, "quantile"),
         ({"metrics": ["mig"], "metric_params": {"mig": {"average": None}}}, "one number"),
-        ({"metrics": ["mig"], "n_bootstrap": -1}, "n_bootstrap"),
+        ({"metrics": ["mig"], "n_resamples": -1}, "n_resamples"),
         ({"metrics": ["mig"], "confidence_level": 1.0}, "confidence_level"),
         ({"metrics": ["mig"], "output": "html"}, "output"),
         (
@@ -383,7 +441,7 @@ def test_report_passes_common_options_on():
                         "split": (range(100), range(100, 200)),
                     }
                 },
-                "n_bootstrap": 2,
+                "n_resamples": 2,
             },
             "row numbers",
         ),
@@ -394,6 +452,11 @@ def test_report_names_what_is_wrong(options, match):
         disentanglement_report(*make_data(), **options)
 
 
+def test_report_refuses_options_before_it_computes():
+    with pytest.raises(TypeError, match=r"no option 'n_bin'\. Its options are n_bins, strategy"):
+        disentanglement_report([[0]], [[0]], metrics=["mig"], metric_params={"mig": {"n_bin": 9}})
+
+
 def test_report_needs_four_samples_for_intervals():
     with pytest.raises(ValueError, match="at least 4 of them, got 3"):
-        disentanglement_report([[0], [1], [1]], [[0.0], [1], [2]], metrics=["mig"], n_bootstrap=2)
+        disentanglement_report([[0], [1], [1]], [[0.0], [1], [2]], metrics=["mig"], n_resamples=2)

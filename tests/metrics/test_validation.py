@@ -8,7 +8,12 @@ from scipy.sparse import csr_array
 
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import check_factors_codes, mig_score
-from sklearn_disent.metrics._validation import check_data, live_codes, varied_factors
+from sklearn_disent.metrics._validation import (
+    check_data,
+    check_factors,
+    live_codes,
+    varied_factors,
+)
 
 CODES = np.arange(8.0).reshape(4, 2)
 
@@ -139,7 +144,12 @@ def test_bad_input_error_says_what_is_wrong(factors, codes, error, match):
 
 @pytest.mark.parametrize(
     ("weight", "match"),
-    [(np.ones(3), r"shape \(4,\)"), ([1, 1, 1, -1], ">= 0"), ([1, 1, 1, np.nan], "finite")],
+    [
+        (np.ones(3), r"shape \(4,\)"),
+        ([1, 1, -2, -1], r"finite and >= 0, got -2.0\. Use weight 0 to leave a sample out\."),
+        ([1, 1, 1, np.nan], "finite and >= 0, got nan"),
+        ([1, 1, 1, np.inf], "finite and >= 0, got inf"),
+    ],
 )
 def test_bad_weights_are_refused(weight, match):
     with pytest.raises(ValueError, match=match):
@@ -150,6 +160,37 @@ def test_rows_of_weight_zero_vanish():
     checked = check_data([[5], [1], [5], [7]], CODES, sample_weight=[1, 0, 2, 1])
     np.testing.assert_array_equal(checked.factors[:, 0], [0, 0, 1])
     np.testing.assert_array_equal(checked.sample_weight, [1, 2, 1])
+
+
+def test_rows_are_those_of_the_input_that_survive():
+    factors, codes = np.array([[0.0], [np.nan], [1.0], [1.0]]), CODES.copy()
+    whole = check_data(np.nan_to_num(factors), codes)
+    np.testing.assert_array_equal(whole.rows, range(4))
+    codes[3, 0] = np.nan
+    checked = check_data(
+        np.vstack([factors, [[5.0]]]),
+        np.vstack([codes, [[9, 9]]]),
+        nan_policy="omit",
+        sample_weight=[1, 1, 2, 1, 3],
+    )
+    np.testing.assert_array_equal(checked.rows, [0, 2, 4])
+    assert checked.n_given == 5
+    np.testing.assert_array_equal(checked.codes[:, 0], [0, 4, 9])
+
+
+def test_factors_alone_are_checked_as_beside_codes():
+    factors = [["a", 0.5], [None, 1.5], ["b", 2.0], ["b", 0.5]]
+    with pytest.raises(ValueError, match="factors must not contain NaN"):
+        check_factors(factors)
+    with pytest.raises(ValueError, match="factor 1 is continuous"):
+        check_factors(factors, None, "omit")
+    alone, beside = check_factors(factors, 2, "omit"), check_data(factors, CODES, 2, "omit")
+    for name in ("factors", "values", "rows", "kinds", "n_given"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(beside, name))
+    assert alone.codes.shape == (3, 0)
+    assert check_factors(factors, None, "omit", continuous=True).kinds[1] == "continuous"
+    with pytest.raises(ValueError, match=r"factors must be 2D.*factors\[:, None\]"):
+        check_factors([0, 1, 2])
 
 
 def test_constant_code_is_dead_whatever_its_value():

@@ -126,14 +126,14 @@ def test_names_come_from_a_frame_or_the_argument():
     ("arguments", "message"),
     [
         ({"pairs": []}, "at least one pair"),
-        ({"pairs": [(0, 3)]}, "columns 0 to 2 of factors, got 3"),
+        ({"pairs": [(0, 3)]}, "by 0 to 2, got 3"),
         ({"pairs": [(0, 0)]}, "two different factors"),
         ({"pairs": [(0, 1), (1, 0)]}, r"\(0, 1\) and \(1, 0\) overlap"),
         ({"pairs": [(0, 1), (0, "*")]}, "overlap"),
         ({"pairs": [(0, 1, 2)]}, "two factors, got"),
         ({"pairs": ["ab"]}, "two factors, got 'ab'"),
         ({"pairs": [("a", "b")]}, "factors has no names"),
-        ({"pairs": [("a", "z")], "factor_names": ["a", "b", "c"]}, "Unknown factor 'z'"),
+        ({"pairs": [("a", "z")], "factor_names": ["a", "b", "c"]}, "among 'a', 'b', 'c', got 'z'"),
         ({"pairs": [(0, 1)], "factor_names": ["a"]}, "one name for each of the 3 columns"),
         ({"pairs": [(0, 1)], "sigma": [0.1, 0.2]}, "each of the 1 pairs"),
         ({"pairs": [(0, 1)], "sigma": [-0.1]}, "positive"),
@@ -148,7 +148,7 @@ def test_weights_refuse_bad_pairs(arguments, message):
 
 def test_weights_refuse_a_factor_with_one_value():
     fixed = np.insert(grid(3, 4), 1, 0, axis=1)
-    with pytest.raises(ValueError, match=r"Factor 1 of the pair .* has one value"):
+    with pytest.raises(ValueError, match=r"Factor 1 of the pair .* has a single value"):
         dependence_weights(fixed, [(0, 1)])
     with pytest.raises(ValueError, match="no other factor varies"):
         dependence_weights(fixed[:, :2], [(0, "*")])

@@ -66,15 +66,24 @@ def test_split_works_as_cv_of_a_search(data):
     np.testing.assert_allclose(scores.mean(), search.cv_results_["mean_test_score"][1])
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "allowed"),
+    [("dependent", "trian", "'train'"), ("kind", "gausian", "'gaussian'"), ("n_splits", 0, "int")],
+)
+def test_splitter_refuses_wrong_options_when_it_is_made(option, value, allowed):
+    with pytest.raises(ValueError, match=f"'{option}' parameter.*{allowed}"):
+        DependentShuffleSplit([(0, 1)], **{option: value})
+    with pytest.raises(TypeError, match=r"no option 'sigam'\. Its options are pairs, kind, sigma"):
+        DependentShuffleSplit([(0, 1)], sigam=0.1)
+
+
 def test_split_refuses_what_it_cannot_split(data):
     X, y = data
     with pytest.raises(ValueError, match=r"needs the factors as y .*got None"):
         next(DependentShuffleSplit([(0, 1)]).split(X))
     with pytest.raises(ValueError, match=r"got shape \(5000,\)"):
         next(DependentShuffleSplit([(0, 1)]).split(X, y[:, 0]))
-    with pytest.raises(ValueError, match="dependent must be 'train', 'test' or 'both'"):
-        next(DependentShuffleSplit([(0, 1)], dependent="none").split(X, y))
-    with pytest.raises(ValueError, match="Unknown factor 'z'"):
+    with pytest.raises(ValueError, match="got 'z'"):
         next(DependentShuffleSplit([("a", "z")], factor_names=["a", "b", "c"]).split(X, y))
     lopsided = np.array([[0, 0], [0, 9], [9, 0], [0, 9], [9, 0]])
     cv = DependentShuffleSplit([(0, 1)], sigma=0.01, test_size=1, random_state=0, dependent="both")

@@ -1,38 +1,48 @@
 """Scores that aggregate the information matrix by gaps and ratios."""
 
-from numbers import Real
+from typing import Literal
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from .._aggregation import average_of, top_gap
-from .._validation import Checked, warn_degenerate, warn_single_valued
-from ._matrix import INFORMATION, Information, checked_information, information_of
+from ..._params import (
+    Array,
+    AtLeastTwo,
+    Average,
+    BiasCorrection,
+    FactorBins,
+    NanPolicy,
+    RandomStateLike,
+    ShareBelowOne,
+    Strategy,
+    validated,
+)
+from .._aggregation import Score, average_of, top_gap
+from .._validation import Checked, check_data, warn_degenerate, warn_single_valued
+from ._matrix import Information, information_matrix
 
 __all__ = ["mig_score", "mig_sup_score", "dcimig_score", "modularity_score"]
 
 
-@validate_params(INFORMATION, prefer_skip_nested_validation=True)
+@validated
 def mig_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
-    r"""Mutual information gap: is each factor known to one code alone?
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
+    r"""Mutual information gap: is one code alone informative about each factor?
 
     For every factor, the information that the best code has about it, minus that of the second
-    best, as a share of the factor's entropy. Between 0 and 1, higher is better: 1 when every
-    factor is determined by one code and unknown to all others.
+    best, as a share of the factor's entropy. Between 0 and 1, higher is better: 1 when one code
+    determines each factor and all others are independent of it.
 
     .. math:: \mathrm{MIG} = \frac{1}{K} \sum_k \frac{I(z_{(1)}; y_k) - I(z_{(2)}; y_k)}{H(y_k)}
 
@@ -43,11 +53,11 @@ def mig_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
         number of cells. "permutation" adjusts for chance, so that independent codes score 0.
@@ -73,9 +83,9 @@ def mig_score(
     -----
     The denominator is the entropy of the factor, as in the paper; some implementations divide by
     the entropy of the code, which gives other values. A factor with a single value is left out,
-    with a warning (nan if `average` is None). A constant code has information 0, and a lone code
-    stands against 0. A value that lies on an edge between bins belongs to the bin above, so that
-    codes on a coarse uneven grid may change their score when their sign is flipped.
+    with a warning (nan if `average` is None). A constant code has information 0, and a
+    single code is compared with 0. A value on an edge between bins belongs to the bin above, so
+    that codes on a coarse uneven grid may change their score when their sign is flipped.
 
     References
     ----------
@@ -93,60 +103,37 @@ def mig_score(
     >>> round(mig_score(factors, rng.normal(size=(2000, 3))), 2)
     0.0
     """
-    info = information_of(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    return _mig(info, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
+    return mig_of(info, average)
 
 
-def _mig(info: Information, average: str | None) -> float | NDArray[np.float64]:
-    normalised, used = per_factor_entropy(info)
-    return average_of(top_gap(normalised), used, average)
+def mig_of(info: Information, average: str | None) -> Score:
+    """Gap between the two most informative codes of each factor, relative to its entropy."""
+    return average_of(top_gap(info.per_factor()), info.varied, average)
 
 
-def per_factor_entropy(info: Information) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """I / H(factor), zero for a factor of a single value, and which factors have several."""
-    used = info.h_factors > 0
-    warn_single_valued(used)
-    return info.mutual_info / np.where(used, info.h_factors, 1.0)[:, None], used
-
-
-@validate_params(
-    {
-        **INFORMATION,
-        "normalize": [StrOptions({"factor", "code"})],
-        "min_variance": [Interval(Real, 0, 1, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def mig_sup_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    normalize: str = "factor",
-    min_variance: float = 0.01,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
-    r"""MIG from the side of the codes: does each code know one factor alone?
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    normalize: Literal["factor", "code"] = "factor",
+    min_variance: ShareBelowOne = 0.01,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
+    r"""MIG from the side of the codes: is each code informative about one factor alone?
 
-    For every active code, the share it knows of the factor it knows best, minus that of the
-    second best. Between 0 and 1, higher is better: 1 when every code determines one factor and
-    knows nothing of the others.
+    For every active code, its information about its best factor as a share of that factor's
+    entropy, minus the same for the second best factor. Between 0 and 1, higher is better: 1 when
+    every code determines one factor and is independent of the others.
 
     .. math::
         \text{MIG-sup} = \frac{1}{|A|} \sum_{j \in A}
@@ -159,14 +146,14 @@ def mig_sup_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     normalize : {"factor", "code"}, default="factor"
@@ -196,7 +183,7 @@ def mig_sup_score(
     -----
     The activity of a code is measured relative to the largest variance, where the paper compares
     with a fixed number: codes that are all scaled by 0.01 keep their score. Some implementations
-    divide by the entropy of the code. Of a lone factor the second share is 0.
+    divide by the entropy of the code. With a single factor the second share is 0.
 
     References
     ----------
@@ -213,59 +200,48 @@ def mig_sup_score(
     >>> round(mig_sup_score(factors, factors @ [[1, 1], [1, -1]]), 2)
     0.0
     """
-    checked, info = checked_information(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    return _mig_sup(info, _active(checked, min_variance), normalize, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
+    return _mig_sup(info, _active(data, min_variance), normalize, average)
 
 
 def _mig_sup(
     info: Information, active: NDArray[np.bool_], normalize: str, average: str | None
-) -> float | NDArray[np.float64]:
-    if normalize == "factor":
-        share = per_factor_entropy(info)[0]
-    else:
-        warn_single_valued(info.h_factors > 0)
-        share = per_code_entropy(info)
+) -> Score:
+    if normalize == "code":
+        warn_single_valued(info.varied)
+    share = info.per_factor() if normalize == "factor" else info.per_code()
     return average_of(top_gap(share, axis=0), active, average, "codes")
 
 
-def _active(checked: Checked, min_variance: float) -> NDArray[np.bool_]:
-    codes, weight = checked.codes, checked.sample_weight
+def _active(data: Checked, min_variance: float) -> NDArray[np.bool_]:
+    codes, weight = data.codes, data.sample_weight
     # The largest magnitude goes first: the squares of tiny values would vanish.
     scaled = codes / max(np.abs(codes).max(), np.finfo(float).tiny)
     centred = scaled - np.average(scaled, axis=0, weights=weight)
     variance = np.average(centred**2, axis=0, weights=weight)
-    # The range tells constant codes: their variance is zero only up to rounding.
+    # The range shows which codes are constant: their variance is zero only up to rounding.
     return (np.ptp(codes, axis=0) > 0) & (variance > min_variance * variance.max())
 
 
-@validate_params(INFORMATION, prefer_skip_nested_validation=True)
+@validated
 def dcimig_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> float:
-    r"""DCIMIG: how much of the factors do codes hold that are about one factor alone?
+    r"""DCIMIG: how much of the factors is in codes that are about one factor alone?
 
-    Every code belongs to the factor it knows best, and offers the gap between this information
-    and what it knows of any other factor. A factor gets the best offer of its codes. Between 0
-    and 1, higher is better: it takes modular, compact and informative codes to reach 1.
+    Every code is assigned to the factor about which it is most informative, with the gap between
+    this information and that about any other factor. A factor counts the largest gap among its
+    codes. Between 0 and 1, higher is better: only modular, compact and informative codes reach 1.
 
     .. math::
         \mathrm{DCIMIG} = \frac{\sum_k \max_{j : k(j) = k} g_j}{\sum_k H(y_k)}, \qquad
@@ -279,14 +255,14 @@ def dcimig_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     nan_policy : {"raise", "omit"}, default="raise"
@@ -306,8 +282,8 @@ def dcimig_score(
 
     Notes
     -----
-    Entropies weigh the factors, hence there is no plain mean over factors and no `average`. A
-    factor that no code knows best adds nothing to the numerator.
+    Factors are weighted by their entropies, so there is no `average`. A factor to which no code
+    is assigned adds nothing to the numerator.
 
     References
     ----------
@@ -324,52 +300,41 @@ def dcimig_score(
     >>> round(dcimig_score(factors, factors[:, [0, 0]]), 2)
     0.5
     """
-    info = information_of(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _dcimig(info)
 
 
 def _dcimig(info: Information) -> float:
-    warn_single_valued(info.h_factors > 0)
+    warn_single_valued(info.varied)
     total = info.h_factors.sum()
     if total == 0:
-        return average_of(info.h_factors, info.h_factors > 0, "macro")
+        return float(average_of(info.h_factors, info.varied, "macro"))
     best = np.zeros_like(info.h_factors)
     np.maximum.at(best, info.mutual_info.argmax(axis=0), top_gap(info.mutual_info, axis=0))
     return float(best.sum() / total)
 
 
-@validate_params(
-    {**INFORMATION, "dead": [StrOptions({"zero", "drop"})]}, prefer_skip_nested_validation=True
-)
+@validated
 def modularity_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    dead: str = "zero",
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    dead: Literal["zero", "drop"] = "zero",
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""Modularity: is each code informative about at most one factor?
 
     For every code, one minus its squared information about the factors other than its best one,
     relative to the case of equal information about all. Between 0 and 1, higher is better: 1
-    when no code knows two factors.
+    when no code is informative about two factors.
 
     .. math::
         \frac{1}{D} \sum_j \Big( 1 - \frac{\sum_{k \ne k(j)} I(z_j; y_k)^2}
@@ -382,14 +347,14 @@ def modularity_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     dead : {"zero", "drop"}, default="zero"
@@ -412,11 +377,11 @@ def modularity_score(
 
     Notes
     -----
-    Modularity does not ask how much a code knows: codes of pure noise are far above 0, since
-    chance information differs between factors; "permutation" does not change that, as one factor
-    always comes first. Some implementations take the maximum over codes instead of factors,
-    which measures something else. Factors of a single value are left out, with a warning; of a
-    lone factor every informed code is modular.
+    Modularity does not ask how informative a code is: codes of pure noise score far above 0,
+    since chance information differs between factors; "permutation" does not change that, as one
+    factor always comes first. Some implementations take the maximum over codes instead of
+    factors, which measures something else. Factors with a single value are left out, with a
+    warning; with a single factor every informative code is modular.
 
     References
     ----------
@@ -433,39 +398,24 @@ def modularity_score(
     >>> round(modularity_score(factors, factors.sum(axis=1, keepdims=True)), 2)
     0.0
     """
-    info = information_of(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _modularity(info, dead, average)
 
 
-def _modularity(info: Information, dead: str, average: str | None) -> float | NDArray[np.float64]:
-    varied = info.h_factors > 0
-    warn_single_valued(varied)
+def _modularity(info: Information, dead: str, average: str | None) -> Score:
+    warn_single_valued(info.varied)
     best = info.mutual_info.max(axis=0)
     informed = best > 0
     # Relative to the best: the squares of tiny information would vanish.
     relative = info.mutual_info / np.where(informed, best, 1.0)
     others = (relative**2).sum(axis=0) - 1.0
-    values = np.where(informed, 1.0 - others / max(varied.sum() - 1, 1), 0.0)
+    values = np.where(informed, 1.0 - others / max(info.varied.sum() - 1, 1), 0.0)
     if dead == "zero":
         return average_of(values, np.ones_like(informed), average, "codes")
     if informed.any() and not informed.all():
         warn_degenerate(
-            f"codes {np.flatnonzero(~informed).tolist()} know nothing of any factor and are left "
-            "out of the score. Use dead='zero' to score them 0."
+            f"codes {np.flatnonzero(~informed).tolist()} hold no information about any factor and "
+            "are left out of the score. Use dead='zero' to score them 0."
         )
     return average_of(values, informed, average, "codes")
-
-
-def per_code_entropy(info: Information) -> NDArray[np.float64]:
-    """I / H(code), zero for a constant code."""
-    return info.mutual_info / np.where(info.h_codes > 0, info.h_codes, 1.0)

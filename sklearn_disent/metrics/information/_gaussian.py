@@ -1,59 +1,64 @@
 """Information of codes that are Gaussian posteriors, not points: RMIG and JEMMIG."""
 
-from numbers import Real
-
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtr
-from sklearn.utils._param_validation import validate_params
 
-from .._aggregation import average_of, top_gap
-from .._sharing import shared
-from .._validation import Checked, check_codes, check_data, warn_degenerate, warn_single_valued
-from ._gaps import per_factor_entropy
-from ._matrix import (
-    INFORMATION,
-    Information,
-    checked_information,
-    entropy_of,
-    inner_edges,
+from ..._params import (
+    Array,
+    AtLeastTwo,
+    Average,
+    BiasCorrection,
+    FactorBins,
+    NanPolicy,
+    RandomStateLike,
+    Strategy,
+    validated,
 )
+from .._aggregation import Score, average_of, top_gap
+from .._sharing import shared
+from .._validation import (
+    Checked,
+    check_codes,
+    check_data,
+    refuse_negative,
+    warn_if_constant,
+    warn_single_valued,
+)
+from ._gaps import mig_of
+from ._matrix import Information, entropy_of, information_matrix, inner_edges
 
 __all__ = ["jemmig_score", "rmig_score"]
 
-_CONSTRAINTS = {
-    **INFORMATION,
-    "codes_std": ["array-like", Real, None],
-    "code_range": [tuple, list, None],
-}
+Limits = tuple[float, float] | list[float]
 
 # Rows at a time: the mass of every bin of a code is held for these alone.
 _BLOCK = 65_536
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def rmig_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    codes_std: ArrayLike | float | None = None,
-    n_bins: int | None = 20,
-    code_range: tuple[float, float] | None = None,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    codes_std: Array | float | None = None,
+    n_bins: AtLeastTwo | None = 20,
+    code_range: Limits | None = None,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""Robust mutual information gap: MIG of codes that are Gaussian posteriors.
 
     As MIG, but each sample spreads over the bins with the mass of its posterior
-    :math:`q(z_j | x) = N(\mu_j(x), \sigma_j(x)^2)`, so that codes of large uncertainty know
-    little even if their means do. Between 0 and 1, higher is better.
+    :math:`q(z_j | x) = N(\mu_j(x), \sigma_j(x)^2)`, so that codes of large uncertainty hold
+    little information even if their means hold much. Between 0 and 1, higher is better.
 
     .. math::
         \frac{1}{K} \sum_k \frac{I(z_{(1)}; y_k) - I(z_{(2)}; y_k)}{H(y_k)}, \qquad
@@ -64,13 +69,12 @@ def rmig_score(
     factors : array-like of shape (n_samples, n_factors)
         The ground-truth factors, as classes.
     codes : array-like of shape (n_samples, n_codes)
-        The representation.
-        Here the posterior means.
+        The representation: the posterior means.
     codes_std : array-like of shape (n_samples, n_codes) or (n_codes,), float or None, default=None
         The posterior standard deviations. None takes the codes as certain: the score is that of
         :func:`mig_score`.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     code_range : (low, high) or None, default=None
         Limits of the bins, common to all codes, for instance ``(-4, 4)`` with ``n_bins=100`` as
         published. None takes the range of the means of each code. Mass beyond the limits belongs
@@ -78,9 +82,9 @@ def rmig_score(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
-        As in :func:`mig_score`; only "none" is defined for uncertain codes.
+        As in :func:`mig_score`; only "none" is defined for codes with `codes_std`.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"macro"} or None, default="macro"
@@ -104,7 +108,7 @@ def rmig_score(
     -----
     The mass of a bin is exact, by the normal distribution function. Implementations that take
     the density at the middle of each bin differ by about 0.01 if bins are as wide as
-    `codes_std`. Others call plain MIG by this name.
+    `codes_std`. Some implementations call plain MIG by this name.
 
     References
     ----------
@@ -121,45 +125,35 @@ def rmig_score(
     >>> round(rmig_score(factors, factors, codes_std=[1.0, 1.0]), 2)
     0.28
     """
-    info, _ = posterior_information_of(
-        codes_std,
-        code_range,
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
+    data, std = check_gaussians(factors, codes, codes_std, factor_bins, nan_policy, sample_weight)
+    info = spread_information(
+        data, std, code_range, n_bins, strategy, bias_correction, random_state
     )
-    normalised, used = per_factor_entropy(info)
-    return average_of(top_gap(normalised), used, average)
+    return mig_of(info, average)
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def jemmig_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    codes_std: ArrayLike | float | None = None,
-    n_bins: int | None = 20,
-    code_range: tuple[float, float] | None = None,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    codes_std: Array | float | None = None,
+    n_bins: AtLeastTwo | None = 20,
+    code_range: Limits | None = None,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""Joint entropy minus mutual information gap, turned so that higher is better.
 
     For every factor, the joint entropy with its best code, reduced by the gap to the second
     best, relative to the largest value this can take. Unlike MIG it also asks that the code
     holds nothing but the factor. Between 0 and 1, higher is better: 1 when every factor and its
-    code determine each other and no other code knows the factor.
+    code determine each other and all other codes are independent of the factor.
 
     .. math::
         \frac{1}{K} \sum_k \Big( 1 - \frac{H(z_{(1)}, y_k) - I(z_{(1)}; y_k) + I(z_{(2)}; y_k)}
@@ -174,15 +168,15 @@ def jemmig_score(
     codes_std : array-like of shape (n_samples, n_codes) or (n_codes,), float or None, default=None
         Standard deviations if codes are means of Gaussian posteriors; None if they are points.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     code_range : (low, high) or None, default=None
         Limits of the bins, common to all codes. None takes the range of each code.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
-        As in :func:`mig_score`; only "none" is defined for uncertain codes.
+        As in :func:`mig_score`; only "none" is defined for codes with `codes_std`.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"macro"} or None, default="macro"
@@ -207,8 +201,8 @@ def jemmig_score(
     The paper's quantity is the fraction alone, which is lower for better codes. The score of
     useless codes is not 0: it rewards a small joint entropy, and constant codes, whose entropy
     is 0, get :math:`\log B / (H(y_k) + \log B)`. With ``n_bins=None``, B is the number of
-    distinct values of the code. Of codes that know a factor equally well, the one of least
-    entropy counts.
+    distinct values of the code. Of codes that are equally informative about a factor, the one of
+    least entropy counts.
 
     References
     ----------
@@ -225,29 +219,19 @@ def jemmig_score(
     >>> round(jemmig_score(factors, factors @ [[4, 1], [1, 4]]), 2)
     0.37
     """
-    info, n_cells = posterior_information_of(
-        codes_std,
-        code_range,
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
+    data, std = check_gaussians(factors, codes, codes_std, factor_bins, nan_policy, sample_weight)
+    info = spread_information(
+        data, std, code_range, n_bins, strategy, bias_correction, random_state
     )
-    return _jemmig(info, n_cells, average)
+    return _jemmig(info, _n_cells(data.codes, n_bins), average)
 
 
-def _jemmig(
-    info: Information, n_cells: NDArray[np.int64], average: str | None
-) -> float | NDArray[np.float64]:
-    used = info.h_factors > 0
+def _jemmig(info: Information, n_cells: NDArray[np.int64], average: str | None) -> Score:
+    used = info.varied
     warn_single_valued(used)
     most = info.mutual_info.max(axis=1)
-    # Of equally informed codes, up to rounding, that of least entropy: the order must not matter.
+    # Of equally informative codes, up to rounding, the one of least entropy: the order of codes
+    # must not matter.
     h_codes = np.where(info.mutual_info >= most[:, None] - 1e-12, info.h_codes, np.inf)
     best = h_codes.argmin(axis=1)
     joint = info.h_factors + info.h_codes[best] - most
@@ -259,66 +243,63 @@ def _jemmig(
 
 
 @shared
-def posterior_information_of(
-    codes_std: ArrayLike | float | None,
-    code_range: tuple[float, float] | None,
+def check_gaussians(
     factors: ArrayLike,
     codes: ArrayLike,
-    *,
+    codes_std: ArrayLike | float | None,
+    factor_bins: int | str | None,
+    nan_policy: str,
+    sample_weight: ArrayLike | None,
+) -> tuple[Checked, NDArray[np.float64] | None]:
+    """Validate factors, codes and the standard deviations of the codes, if there are any."""
+    if codes_std is None:
+        return check_data(factors, codes, factor_bins, nan_policy, sample_weight), None
+    means = check_codes(codes, nan_policy="omit")
+    # Side by side, so that missing values and zero weights drop rows of both.
+    both = np.hstack([means, _as_std(codes_std, means.shape)])
+    data = check_data(factors, both, factor_bins, nan_policy, sample_weight)
+    means, std = np.hsplit(data.codes, 2)
+    return data._replace(codes=means), std
+
+
+def spread_information(
+    data: Checked,
+    std: NDArray[np.float64] | None,
+    code_range: Limits | None = None,
     n_bins: int | None = 20,
     strategy: str = "uniform",
-    factor_bins: int | str | None = None,
     bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    nan_policy: str = "raise",
     random_state: int | RandomState | None = None,
-) -> tuple[Information, NDArray[np.int64]]:
-    """Validate; the information matrix of points or posteriors, and each code's number of bins."""
-    options = {"sample_weight": sample_weight, "factor_bins": factor_bins, "nan_policy": nan_policy}
-    if codes_std is None and code_range is None:
-        checked, info = checked_information(
-            factors,
-            codes,
-            n_bins=n_bins,
-            strategy=strategy,
-            bias_correction=bias_correction,
-            random_state=random_state,
-            **options,
-        )
-        return info, _n_cells(checked, n_bins)
+) -> Information:
+    """The information matrix of codes that are points, or Gaussians that spread over the bins."""
+    if std is None and code_range is None:
+        return information_matrix(data, n_bins, strategy, bias_correction, random_state)
     if n_bins is None or bias_correction != "none":
         raise ValueError(
             "codes_std and code_range need bins and the plug-in estimate, got "
             f"n_bins={n_bins} and bias_correction={bias_correction!r}. Give n_bins as a number "
             "and leave bias_correction='none'."
         )
-    codes = check_codes(codes, nan_policy="omit")
-    std = _as_std(codes_std, codes.shape)
-    # Side by side, so that missing values and zero weights drop rows of both.
-    checked = check_data(factors, np.hstack([codes, std]), **options)
-    codes, std = np.hsplit(checked.codes, 2)
-    if not (np.ptp(codes, axis=0) > 0).any():
-        warn_degenerate("All codes are constant: they hold no information about any factor.")
-    edges = _edges(codes, n_bins, strategy, code_range, checked.sample_weight)
-    info = _posterior_information(checked._replace(codes=codes), std, edges)
-    return info, np.full(codes.shape[1], n_bins)
+    warn_if_constant(data.codes, "they hold no information about any factor")
+    return _mass_information(data, std, code_range, n_bins, strategy)
 
 
-def _n_cells(checked: Checked, n_bins: int | None) -> NDArray[np.int64]:
+def _n_cells(codes: NDArray[np.float64], n_bins: int | None) -> NDArray[np.int64]:
+    """Number of bins of each code."""
     if n_bins is not None:
-        return np.full(checked.codes.shape[1], n_bins)
-    return np.array([len(np.unique(code)) for code in checked.codes.T])
+        return np.full(codes.shape[1], n_bins)
+    return np.array([len(np.unique(code)) for code in codes.T])
 
 
-def _as_std(codes_std: ArrayLike | float | None, shape: tuple[int, int]) -> NDArray[np.float64]:
-    std = np.asarray(0.0 if codes_std is None else codes_std, dtype=np.float64)
+def _as_std(codes_std: ArrayLike | float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    std = np.asarray(codes_std, dtype=np.float64)
     if std.shape not in {(), shape[1:], shape}:
         raise ValueError(
             f"codes_std must be a number or have shape {shape} or ({shape[1]},) as the codes "
             f"have, got shape {std.shape}."
         )
-    if (std < 0).any():
-        raise ValueError(f"codes_std must be >= 0, got {std.min()} as least.")
+    # Missing values are for nan_policy to judge.
+    refuse_negative(std[~np.isnan(std)], "codes_std", "Use 0 for a code that is certain.")
     return np.broadcast_to(std, shape)
 
 
@@ -326,7 +307,7 @@ def _edges(
     codes: NDArray[np.float64],
     n_bins: int,
     strategy: str,
-    code_range: tuple[float, float] | None,
+    code_range: Limits | None,
     weight: NDArray[np.float64] | None,
 ) -> list[NDArray[np.float64]]:
     """Inner edges of the bins of each code."""
@@ -343,13 +324,21 @@ def _edges(
         raise ValueError(
             f"code_range fixes bins of equal width, got strategy={strategy!r}. Leave one out."
         )
-    return [np.linspace(*limits, n_bins + 1)[1:-1]] * codes.shape[1]
+    return [np.linspace(limits[0], limits[1], n_bins + 1)[1:-1]] * codes.shape[1]
 
 
-def _posterior_information(
-    checked: Checked, std: NDArray[np.float64], edges: list[NDArray[np.float64]]
+@shared
+def _mass_information(
+    data: Checked,
+    std: NDArray[np.float64] | None,
+    code_range: Limits | None,
+    n_bins: int,
+    strategy: str,
 ) -> Information:
-    factors, codes, weight = checked[:3]
+    """Information between classes and bins, over which every Gaussian spreads its mass."""
+    factors, codes, weight = data[:3]
+    edges = _edges(codes, n_bins, strategy, code_range, weight)
+    std = np.zeros_like(codes) if std is None else std
     n, n_factors = factors.shape
     ends = np.cumsum(factors.max(axis=0) + 1)
     columns = factors + np.append(0, ends[:-1])

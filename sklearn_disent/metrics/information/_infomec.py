@@ -1,8 +1,7 @@
 """InfoMEC: modularity, compactness and explicitness by normalised information."""
 
 import warnings
-from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.random import RandomState
@@ -12,60 +11,66 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 from threadpoolctl import threadpool_limits
 
-from .._aggregation import average_of
+from ..._params import (
+    Array,
+    AtLeastTwo,
+    Average,
+    BiasCorrection,
+    FactorBins,
+    HasMethods,
+    NanPolicy,
+    PositiveInt,
+    RandomStateLike,
+    ShareBelowOne,
+    Strategy,
+    validated,
+)
+from .._aggregation import Score, average_of
+from .._numeric import standardize
 from .._sharing import shared
 from .._validation import (
-    FACTORS_CODES,
     Checked,
     check_data,
     live_codes,
     varied_factors,
     warn_degenerate,
+    warn_if_constant,
 )
-from ._matrix import INFORMATION, entropy_of, information_matrix
+from ._matrix import entropy_of, information_matrix
 
 __all__ = ["infom_score", "infoc_score", "infoe_score"]
 
-_CONSTRAINTS = {
-    **INFORMATION,
-    "method": [StrOptions({"knn", "binned"})],
-    "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    "min_range": [Interval(Real, 0, 1, closed="left")],
-    "return_matrix": ["boolean"],
-}
+Method = Literal["knn", "binned"]
 
-# Relative to the standard deviation of a code: enough to part equal values, too little to matter.
+# Relative to the standard deviation of a code: separates equal values and changes nothing else.
 _TIE_NOISE = 1e-10
 
-Score = float | NDArray[np.float64]
 
-
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def infom_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    method: str = "knn",
-    n_neighbors: int = 10,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    min_range: float = 0.05,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    method: Method = "knn",
+    n_neighbors: PositiveInt = 10,
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    min_range: ShareBelowOne = 0.05,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
     return_matrix: bool = False,
 ) -> Score | tuple[Score, NDArray[np.float64]]:
-    r"""InfoModularity: how much of what a code knows is about one factor?
+    r"""InfoModularity: how much of the information of each code is about one factor?
 
     The share of the best factor in a code's normalised information about all factors, scaled so
-    that equal shares give 0. Between 0 and 1, higher is better: 1 when no active code knows two
-    factors.
+    that equal shares give 0. Between 0 and 1, higher is better: 1 when no active code is
+    informative about two factors.
 
     .. math::
         \frac{1}{|A|} \sum_{j \in A} \frac{\max_k N_{kj} / \sum_k N_{kj} - 1/K}{1 - 1/K},
@@ -86,12 +91,11 @@ def infom_score(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         Correction of "binned", as in :func:`mig_score`.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
-        For "binned" alone.
+        How often each sample counts; for "binned" only.
     min_range : float, default=0.05
         A code is active if its range exceeds this share of the largest range; the others are
         left out. At 0, only constant codes are.
@@ -100,9 +104,9 @@ def infom_score(
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
-        Noise that parts equal values for "knn", and shuffles of "permutation".
+        Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -114,16 +118,16 @@ def infom_score(
 
     See Also
     --------
-    infoc_score : Whether each factor is known to one code.
+    infoc_score : Whether the information about each factor is in one code.
     modularity_score : Ratio of squared information instead of shares.
 
     Notes
     -----
-    Equal values of a code are parted by noise of 1e-10 before neighbours are counted; for codes
+    Equal values of a code are separated by noise of 1e-10 before neighbours are counted; for codes
     with few distinct values use ``method="binned"``. Estimates above the entropy are clipped.
-    An active code without information about any factor scores 0. The neighbours' estimate of
-    independent codes is 0 or little more, and of such remainders the shares mean nothing: codes
-    of pure noise may score anything.
+    An active code without information about any factor scores 0. For independent codes the
+    estimate by neighbours is 0 or slightly above, and shares of such remainders mean nothing:
+    codes of pure noise may get any score.
 
     References
     ----------
@@ -144,47 +148,35 @@ def infom_score(
     >>> infom_score(factors, codes @ [[1, 1], [1, -1]], random_state=0) < 0.1
     True
     """
-    matrix, active, varied = _normalised_information(
-        factors,
-        codes,
-        method=method,
-        n_neighbors=n_neighbors,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        min_range=min_range,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    score = _infom(matrix, active, varied, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
+    score = _infom(matrix, _active(data, min_range), varied_factors(data.factors), average)
     return (score, matrix) if return_matrix else score
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def infoc_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    method: str = "knn",
-    n_neighbors: int = 10,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    min_range: float = 0.05,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    method: Method = "knn",
+    n_neighbors: PositiveInt = 10,
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    min_range: ShareBelowOne = 0.05,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
     return_matrix: bool = False,
 ) -> Score | tuple[Score, NDArray[np.float64]]:
-    r"""InfoCompactness: how much of what codes know of a factor is in one code?
+    r"""InfoCompactness: how much of the information about each factor is in one code?
 
     The share of the best code in the normalised information of all active codes about a factor,
-    scaled so that equal shares give 0. Between 0 and 1, higher is better: 1 when no factor is
-    known to two active codes.
+    scaled so that equal shares give 0. Between 0 and 1, higher is better: 1 when no two active
+    codes are informative about the same factor.
 
     .. math::
         \frac{1}{K} \sum_k \frac{\max_{j \in A} N_{kj} / \sum_{j \in A} N_{kj} - 1/|A|}
@@ -205,12 +197,11 @@ def infoc_score(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         Correction of "binned", as in :func:`mig_score`.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
-        For "binned" alone.
+        How often each sample counts; for "binned" only.
     min_range : float, default=0.05
         A code is active if its range exceeds this share of the largest range; the others are
         left out. At 0, only constant codes are.
@@ -219,9 +210,9 @@ def infoc_score(
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
-        Noise that parts equal values for "knn", and shuffles of "permutation".
+        Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -233,15 +224,15 @@ def infoc_score(
 
     See Also
     --------
-    infom_score : Whether each code knows one factor.
+    infom_score : Whether each code is informative about one factor.
     mig_score : The gap between the two best codes of each factor.
 
     Notes
     -----
-    Equal values of a code are parted by noise of 1e-10 before neighbours are counted; for codes
+    Equal values of a code are separated by noise of 1e-10 before neighbours are counted; for codes
     with few distinct values use ``method="binned"``. Estimates above the entropy are clipped.
-    A factor that no active code knows scores 0; of a lone active code all factors that it knows
-    score 1.
+    A factor about which no active code is informative scores 0; with a single active code every
+    factor about which it is informative scores 1.
 
     References
     ----------
@@ -262,47 +253,26 @@ def infoc_score(
     >>> infoc_score(factors, codes[:, [0, 0, 1, 1]], random_state=0) < 0.7
     True
     """
-    matrix, active, varied = _normalised_information(
-        factors,
-        codes,
-        method=method,
-        n_neighbors=n_neighbors,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        min_range=min_range,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    score = _infoc(matrix, active, varied, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
+    score = _infoc(matrix, _active(data, min_range), varied_factors(data.factors), average)
     return (score, matrix) if return_matrix else score
 
 
-@validate_params(
-    {
-        "sample_weight": FACTORS_CODES["sample_weight"],
-        "nan_policy": FACTORS_CODES["nan_policy"],
-        "average": FACTORS_CODES["average"],
-        "predictor": [HasMethods(["fit", "predict_proba"]), None],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def infoe_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    predictor: Any = None,
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-) -> float | NDArray[np.float64]:
-    r"""InfoExplicitness: how much of each factor can a linear model read from all codes?
+    predictor: Annotated[Any, HasMethods(["fit", "predict_proba"])] | None = None,
+    sample_weight: Array | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+) -> Score:
+    r"""InfoExplicitness: how much of each factor can a linear model read off all codes?
 
     The predictive information of a logistic regression, as a share of what is to be predicted.
-    Between 0 and 1, higher is better: 1 when every factor is linearly decodable, from whichever
-    codes.
+    Between 0 and 1, higher is better: 1 when every factor is linearly decodable from the codes.
 
     .. math:: \frac{1}{K} \sum_k \Big( 1 - \frac{\mathrm{E}[-\log p(y_k | z)]}{\log C_k} \Big)
 
@@ -312,10 +282,9 @@ def infoe_score(
     Parameters
     ----------
     factors : array-like of shape (n_samples, n_factors)
-        The ground-truth factors, as classes.
+        The ground-truth factors: classes, continuous values, or some of each.
     codes : array-like of shape (n_samples, n_codes)
         The representation.
-        Continuous ones are welcome.
     predictor : classifier with predict_proba or None, default=None
         Fitted for each factor that is a class; it must take ``sample_weight`` in ``fit``. None
         is logistic regression without penalty, at most 100 iterations.
@@ -333,16 +302,16 @@ def infoe_score(
 
     See Also
     --------
-    infom_score : Whether each code knows one factor.
-    infoc_score : Whether each factor is known to one code.
+    infom_score : Whether each code is informative about one factor.
+    infoc_score : Whether the information about each factor is in one code.
 
     Notes
     -----
     As published, classes are weighted to be balanced in the fit, codes are standardised, and the
     loss is that of the samples the model was fitted to: with few samples and many codes it is
     optimistic. The loss of the model without codes is the logarithm of the number of classes.
-    Codes that separate the classes never let the regression converge: their score lies short of
-    1 by about 1e-4, an amount that depends on the solver. A predictor that does worse than
+    Where codes separate the classes the regression does not converge: the score falls short of 1
+    by about 1e-4, an amount that depends on the solver. A predictor that does worse than
     chance scores 0. For continuous factors the score is the share of variance that linear
     regression explains.
 
@@ -364,37 +333,20 @@ def infoe_score(
     >>> round(infoe_score(factors, rng.normal(size=(300, 2))), 1)
     0.0
     """
-    checked = check_data(
-        factors, codes, sample_weight=sample_weight, nan_policy=nan_policy, continuous=True
-    )
-    used = varied_factors(checked.factors)
-    live = live_codes(checked.codes, warn=False)
-    values = np.zeros(len(used))
-    if not live.any():
-        warn_degenerate("All codes are constant: nothing can be predicted from them.")
-        return average_of(values, used, average)
-    Z = _standardise(checked.codes[:, live], checked.sample_weight)
-    with threadpool_limits(limits=1), warnings.catch_warnings():
-        # Separable classes send the coefficients to infinity: that is no failure here.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for k in np.flatnonzero(used):
-            if checked.kinds[k] == "continuous":
-                values[k] = _explained_variance(Z, checked.values[:, k], checked.sample_weight)
-            else:
-                y, weight = checked.factors[:, k], checked.sample_weight
-                values[k] = _predictive_information(Z, y, weight, predictor)
-    return average_of(values, used, average)
+    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    used = varied_factors(data.factors)
+    return average_of(_explained_shares(data, used, predictor), used, average)
 
 
 def _infom(
     matrix: NDArray, active: NDArray[np.bool_], varied: NDArray[np.bool_], average: str | None
-) -> float | NDArray[np.float64]:
+) -> Score:
     return average_of(_excess_share(matrix[varied], axis=0), active, average, "codes")
 
 
 def _infoc(
     matrix: NDArray, active: NDArray[np.bool_], varied: NDArray[np.bool_], average: str | None
-) -> float | NDArray[np.float64]:
+) -> Score:
     return average_of(_excess_share(matrix[:, active], axis=1), varied, average)
 
 
@@ -407,68 +359,49 @@ def _excess_share(matrix: NDArray, axis: int) -> NDArray[np.float64]:
     return np.clip((share - 1 / length) / (1 - 1 / length), 0.0, 1.0)
 
 
+def _active(data: Checked, min_range: float) -> NDArray[np.bool_]:
+    spread = np.ptp(data.codes, axis=0)
+    return (spread > 0) & (spread > min_range * spread.max())
+
+
 @shared
-def _normalised_information(
-    factors: ArrayLike,
-    codes: ArrayLike,
-    *,
+def _shares(
+    data: Checked,
     method: str,
     n_neighbors: int,
     n_bins: int | None,
     strategy: str,
-    factor_bins: int | str | None,
     bias_correction: str,
-    sample_weight: ArrayLike | None,
-    min_range: float,
-    nan_policy: str,
     random_state: int | RandomState | None,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-    """Matrix I / H(factor) in [0, 1], which codes are active, and which factors vary."""
-    checked = check_data(
-        factors,
-        codes,
-        sample_weight=sample_weight,
-        factor_bins=factor_bins,
-        nan_policy=nan_policy,
-    )
-    if method == "knn" and (sample_weight is not None or bias_correction != "none"):
+) -> NDArray[np.float64]:
+    """Matrix I / H(factor) in [0, 1], zero where a factor has a single value."""
+    if method == "binned":
+        info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
+        matrix, h_factors = info.mutual_info, info.h_factors
+    elif data.sample_weight is not None or bias_correction != "none":
         raise ValueError(
             "method='knn' takes neither sample_weight nor bias_correction, which need counts. "
             "Use method='binned' with them."
         )
-    varied = varied_factors(checked.factors)
-    spread = np.ptp(checked.codes, axis=0)
-    active = (spread > 0) & (spread > min_range * spread.max())
-    if not active.any():
-        warn_degenerate("All codes are constant: they hold no information about any factor.")
-    if method == "knn":
-        matrix = _knn_information(checked, n_neighbors, random_state)
-        h_factors = np.array([entropy_of(np.bincount(y)) for y in checked.factors.T])
     else:
-        matrix, h_factors, _ = information_matrix(
-            checked,
-            n_bins=n_bins,
-            strategy=strategy,
-            bias_correction=bias_correction,
-            random_state=random_state,
-        )
-    # The neighbours' estimate knows no bound: it may exceed the entropy by its own error.
-    matrix = np.clip(matrix / np.where(varied, h_factors, 1.0)[:, None], 0.0, 1.0)
-    return matrix, active, varied
+        warn_if_constant(data.codes, "they hold no information about any factor")
+        matrix = _knn_information(data, n_neighbors, random_state)
+        h_factors = np.array([entropy_of(np.bincount(y)) for y in data.factors.T])
+    # The neighbours' estimate has no bound: it may exceed the entropy by its own error.
+    return np.clip(matrix / np.where(h_factors > 0, h_factors, 1.0)[:, None], 0.0, 1.0)
 
 
 def _knn_information(
-    checked: Checked, n_neighbors: int, random_state: int | RandomState | None
+    data: Checked, n_neighbors: int, random_state: int | RandomState | None
 ) -> NDArray[np.float64]:
     """Ross's estimate of the information between classes and each continuous code."""
-    random_state = check_random_state(random_state)
-    live = live_codes(checked.codes, warn=False)
-    matrix = np.zeros((checked.factors.shape[1], len(live)))
-    noise = _TIE_NOISE * random_state.standard_normal(checked.codes.shape)
+    live = live_codes(data.codes, warn=False)
+    matrix = np.zeros((data.factors.shape[1], len(live)))
+    noise = _TIE_NOISE * check_random_state(random_state).standard_normal(data.codes.shape)
     for j in np.flatnonzero(live):
-        code = _standardise(checked.codes[:, j]) + noise[:, j]
+        code = standardize(data.codes[:, j]) + noise[:, j]
         order = np.argsort(code)
-        for k, y in enumerate(checked.factors.T):
+        for k, y in enumerate(data.factors.T):
             matrix[k, j] = _ross(code[order], y[order], n_neighbors)
     return matrix
 
@@ -486,7 +419,7 @@ def _ross(code: NDArray[np.float64], y: NDArray[np.int64], n_neighbors: int) -> 
     if not by_class:
         return 0.0
     k = [min(n_neighbors, len(values) - 1) for values in by_class]
-    distance = np.concatenate([_neighbour_distance(v, k_) for v, k_ in zip(by_class, k)])
+    distance = np.concatenate([_neighbor_distance(v, k_) for v, k_ in zip(by_class, k)])
     sizes = np.array([len(values) for values in by_class])
     points = np.concatenate(by_class)
     within = _count_within(points, distance, np.sort(points))
@@ -495,7 +428,7 @@ def _ross(code: NDArray[np.float64], y: NDArray[np.int64], n_neighbors: int) -> 
     return max(0.0, digamma(n) + terms / n)
 
 
-def _neighbour_distance(values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+def _neighbor_distance(values: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     """Distance of each sorted value to its k-th neighbour: the least over k + 1 windows."""
     n = len(values)
     distance = np.full(n, np.inf)
@@ -524,13 +457,25 @@ def _count_within(
     return np.maximum(high - low, 1)
 
 
-def _standardise(
-    codes: NDArray[np.float64], weight: NDArray[np.float64] | None = None
+def _explained_shares(
+    data: Checked, used: NDArray[np.bool_], predictor: Any
 ) -> NDArray[np.float64]:
-    centred = codes - np.average(codes, axis=0, weights=weight)
-    # The largest magnitude goes first: the squares of tiny values would vanish.
-    scaled = centred / np.abs(centred).max(axis=0)
-    return scaled / np.sqrt(np.average(scaled**2, axis=0, weights=weight))
+    """Share of each used factor that a linear model of all codes explains."""
+    values, weight = np.zeros(len(used)), data.sample_weight
+    live = live_codes(data.codes, warn=False)
+    if not live.any():
+        warn_degenerate("All codes are constant: nothing can be predicted from them.")
+        return values
+    Z = standardize(data.codes[:, live], weight)
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        # Separable classes send the coefficients to infinity, which is not a failure here.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for k in np.flatnonzero(used):
+            if data.kinds[k] == "continuous":
+                values[k] = _explained_variance(Z, data.values[:, k], weight)
+            else:
+                values[k] = _predictive_information(Z, data.factors[:, k], weight, predictor)
+    return values
 
 
 def _predictive_information(

@@ -1,25 +1,25 @@
 """The information matrix (n_factors, n_codes), from contingency tables of binned codes."""
 
-from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..._params import (
+    Array,
+    AtLeastTwo,
+    BiasCorrection,
+    FactorBins,
+    NanPolicy,
+    RandomStateLike,
+    Strategy,
+    validated,
+)
 from .._sharing import shared
-from .._validation import FACTORS_CODES, Checked, check_data, warn_if_constant
-
-# Constraints of every metric built on the information matrix.
-INFORMATION: dict[str, list] = {
-    **FACTORS_CODES,
-    "n_bins": [Interval(Integral, 2, None, closed="left"), None],
-    "strategy": [StrOptions({"uniform", "quantile"})],
-    "bias_correction": [StrOptions({"none", "miller_madow", "permutation"})],
-}
+from .._validation import Checked, check_data, warn_if_constant, warn_single_valued
 
 # Shuffles behind the "permutation" correction: the error of their mean is a quarter of one
 # shuffle's spread.
@@ -36,53 +36,71 @@ class Information(NamedTuple):
     h_codes: NDArray[np.float64]
     """(n_codes,), of the binned codes."""
 
+    @property
+    def varied(self) -> NDArray[np.bool_]:
+        """Which factors take several values."""
+        return self.h_factors > 0
 
-def information_of(factors: ArrayLike, codes: ArrayLike, **options: Any) -> Information:
-    """Validate, then compute the information matrix: the first line of a metric."""
-    return checked_information(factors, codes, **options)[1]
+    def per_factor(self) -> NDArray[np.float64]:
+        """I / H(factor); zeros for a factor of a single value, with a warning."""
+        warn_single_valued(self.varied)
+        return self.mutual_info / np.where(self.varied, self.h_factors, 1.0)[:, None]
+
+    def per_code(self) -> NDArray[np.float64]:
+        """I / H(code); zeros for a constant code."""
+        return self.mutual_info / np.where(self.h_codes > 0, self.h_codes, 1.0)
 
 
-def checked_information(
+@validated
+def mutual_info_matrix(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> tuple[Checked, Information]:
-    """As `information_of`, for metrics that also look at the codes themselves."""
-    checked = check_data(
-        factors,
-        codes,
-        sample_weight=sample_weight,
-        factor_bins=factor_bins,
-        nan_policy=nan_policy,
-    )
-    warn_if_constant(checked.codes, "they hold no information about any factor")
-    info = information_matrix(
-        checked,
-        n_bins=n_bins,
-        strategy=strategy,
-        bias_correction=bias_correction,
-        random_state=random_state,
-    )
-    return checked, info
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> NDArray[np.float64]:
+    """Mutual information (n_factors, n_codes) of every factor and binned code, in nats."""
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    return information_matrix(data, n_bins, strategy, bias_correction, random_state).mutual_info
 
 
-@shared
 def information_matrix(
-    checked: Checked,
-    *,
+    data: Checked,
     n_bins: int | None = 20,
     strategy: str = "uniform",
     bias_correction: str = "none",
     random_state: int | RandomState | None = None,
 ) -> Information:
-    """Information between every factor and every binned code, from contingency tables.
+    """Information between every factor and every binned code; a warning if no code varies."""
+    warn_if_constant(data.codes, "they hold no information about any factor")
+    return binned_information(
+        data.factors,
+        data.codes,
+        data.sample_weight,
+        n_bins,
+        strategy,
+        bias_correction,
+        # Nothing else draws: whatever the seed, the other matrices are the same, and shared.
+        random_state if bias_correction == "permutation" else None,
+    )
+
+
+@shared
+def binned_information(
+    factors: NDArray[np.int64],
+    codes: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    n_bins: int | None,
+    strategy: str,
+    bias_correction: str,
+    random_state: int | RandomState | None,
+) -> Information:
+    """Information between every class and every bin, from contingency tables.
 
     - "none": the plug-in estimate, as published.
     - "miller_madow": every entropy gains (number of non-empty cells - 1) / (2 n).
@@ -90,8 +108,7 @@ def information_matrix(
       codes and B = min(H(y), H(z)) its upper bound: independent codes get 0, a code that
       determines its factor keeps B.
     """
-    factors, codes, weight = checked[:3]
-    binned = bin_codes(codes, n_bins=n_bins, strategy=strategy, sample_weight=weight)
+    binned = bin_codes(codes, n_bins, strategy, weight)
     if bias_correction != "permutation":
         return _information(factors, binned, weight, bias_correction == "miller_madow")
     if weight is not None:
@@ -100,14 +117,15 @@ def information_matrix(
             "Repeat the rows instead, or use bias_correction='miller_madow'."
         )
     info = _information(factors, binned, None, False)
-    random_state = check_random_state(random_state)
+    rng = check_random_state(random_state)
     chance = np.zeros_like(info.mutual_info)
     for _ in range(_N_PERMUTATIONS):
-        shuffled = binned[random_state.permutation(len(binned))]
+        shuffled = binned[rng.permutation(len(binned))]
         chance += _information(factors, shuffled, None, False).mutual_info
     chance /= _N_PERMUTATIONS
     bound = np.minimum.outer(info.h_factors, info.h_codes)
-    # With as many classes as samples every code seems to know everything: nothing above chance.
+    # With as many classes as samples every code seems to determine everything: no room above
+    # chance.
     room = bound - chance
     adjusted = np.divide(
         (info.mutual_info - chance) * bound, room, out=np.zeros_like(room), where=room > 1e-12
@@ -117,10 +135,9 @@ def information_matrix(
 
 def bin_codes(
     codes: NDArray[np.float64],
-    *,
     n_bins: int | None = 20,
     strategy: str = "uniform",
-    sample_weight: NDArray[np.float64] | None = None,
+    weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.int64]:
     """Bin each code into 0..n_bins-1; `n_bins=None` takes every distinct value as a bin.
 
@@ -132,9 +149,9 @@ def bin_codes(
         if n_bins is None:
             binned[:, j] = np.unique(code, return_inverse=True)[1]
         else:
-            edges = inner_edges(code, n_bins, strategy, sample_weight)
+            edges = inner_edges(code, n_bins, strategy, weight)
             # A constant code has all edges on itself and lands in one bin, alone.
-            side = "right" if strategy == "uniform" else "left"
+            side: Literal["left", "right"] = "right" if strategy == "uniform" else "left"
             binned[:, j] = np.searchsorted(edges, code, side=side)
     return binned
 

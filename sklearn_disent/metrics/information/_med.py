@@ -1,41 +1,48 @@
 """MED: the aggregation of DCI on mutual information, without a predictor."""
 
-from numbers import Integral
-
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, validate_params
 
-from .._aggregation import average_of, concentration
-from .._validation import live_codes, warn_single_valued
-from ._matrix import INFORMATION, Information, checked_information
+from ..._params import (
+    Array,
+    AtLeastTwo,
+    Average,
+    BiasCorrection,
+    FactorBins,
+    NanPolicy,
+    PositiveInt,
+    RandomStateLike,
+    Strategy,
+    validated,
+)
+from .._aggregation import Score, average_of, concentration
+from .._validation import Checked, check_data, live_codes, warn_single_valued
+from ._matrix import Information, information_matrix
 
 __all__ = ["med_disentanglement_score", "med_completeness_score"]
 
-_CONSTRAINTS = {**INFORMATION, "top_k": [Interval(Integral, 1, None, closed="left"), None]}
 
-
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def med_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    top_k: int | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
-    r"""MED disentanglement: is what a code knows concentrated on one factor?
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    top_k: PositiveInt | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
+    r"""MED disentanglement: is the information of each code concentrated on one factor?
 
     As DCI disentanglement, with the information of a code about a factor as its importance: one
     minus the entropy of a code's importance over factors, averaged over codes by their share of
-    all importance. Between 0 and 1, higher is better: 1 when no code knows two factors.
+    all importance. Between 0 and 1, higher is better: 1 when no code is informative about two
+    factors.
 
     .. math::
         \sum_j \rho_j \big( 1 - H_K(p_{\cdot j}) \big), \qquad
@@ -50,18 +57,18 @@ def med_disentanglement_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     top_k : int or None, default=None
-        Score the codes alone that are among the `top_k` most informed about any factor; None
+        Score only the codes that are among the `top_k` most informative about any factor; None
         takes all. For representations of many more codes than factors.
     average : {"macro"} or None, default="macro"
         The mean over codes, weighted by their share, or one value per code.
@@ -82,14 +89,14 @@ def med_disentanglement_score(
 
     Notes
     -----
-    Constant codes are left out, with a warning; so are factors of a single value. Published
+    Constant codes are left out, with a warning; so are factors with a single value. Published
     values may be lower by about 1e-9, from a small number added to avoid zeros. With `top_k`,
-    importance is still relative to all codes, and ties go to the code that comes first.
+    importance is still relative to all codes, and ties are broken in favor of the first code.
 
     References
     ----------
-    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of
-    negative-free contrastive learning. NeurIPS.
+    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of negative-free
+    contrastive learning. NeurIPS.
 
     Examples
     --------
@@ -101,41 +108,31 @@ def med_disentanglement_score(
     >>> round(med_disentanglement_score(factors, factors @ [[1, 1], [1, -1]]), 2)
     0.0
     """
-    info, kept = _kept_information(
-        top_k,
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    return _med_disentanglement(info, kept, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
+    return _med_disentanglement(info, _kept_codes(data, info, top_k), average)
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def med_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 20,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    top_k: int | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
-    r"""MED completeness: is what codes know of a factor concentrated in one code?
+    n_bins: AtLeastTwo | None = 20,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    top_k: PositiveInt | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
+) -> Score:
+    r"""MED completeness: is the information about each factor concentrated in one code?
 
     As DCI completeness, with the information of a code about a factor as its importance: one
     minus the entropy of the importance for a factor over codes. Between 0 and 1, higher is
-    better: 1 when no factor is known to two codes.
+    better: 1 when no two codes are informative about the same factor.
 
     .. math::
         \frac{1}{K} \sum_k \big( 1 - H_D(R_{k \cdot}) \big), \qquad
@@ -148,18 +145,18 @@ def med_completeness_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=20
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     top_k : int or None, default=None
-        Score the codes alone that are among the `top_k` most informed about any factor; None
+        Score only the codes that are among the `top_k` most informative about any factor; None
         takes all. For representations of many more codes than factors.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
@@ -180,16 +177,16 @@ def med_completeness_score(
 
     Notes
     -----
-    Constant codes are left out, with a warning; so are factors of a single value. Published
+    Constant codes are left out, with a warning; so are factors with a single value. Published
     values may be lower by about 1e-9, from a small number added to avoid zeros. With `top_k`,
-    importance is still relative to all codes, and ties go to the code that comes first. With
-    `top_k`, factors are weighted by the share of their information that the kept codes have. A
-    factor that no code knows scores 0.
+    importance is still relative to all codes, ties are broken in favor of the first code, and
+    factors are weighted by the share of their information that the kept codes have. A factor
+    about which no code is informative scores 0.
 
     References
     ----------
-    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of
-    negative-free contrastive learning. NeurIPS.
+    Cao, Nai, Yang, Huang and Gao (2022). An empirical study on disentanglement of negative-free
+    contrastive learning. NeurIPS.
 
     Examples
     --------
@@ -202,29 +199,16 @@ def med_completeness_score(
     >>> round(med_completeness_score(factors, codes, top_k=1), 2)
     0.99
     """
-    info, kept = _kept_information(
-        top_k,
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
-    return _med_completeness(info, kept, average)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
+    return _med_completeness(info, _kept_codes(data, info, top_k), average)
 
 
-def _kept_information(
-    top_k: int | None, factors: ArrayLike, codes: ArrayLike, **options: object
-) -> tuple[Information, NDArray[np.bool_]]:
-    """Validate; the information matrix, and which codes count."""
-    checked, info = checked_information(factors, codes, **options)
+def _kept_codes(data: Checked, info: Information, top_k: int | None) -> NDArray[np.bool_]:
+    """Which codes vary and are among the top_k of any factor."""
     # All codes constant: that has been said already.
-    live = live_codes(checked.codes, warn=bool((info.h_codes > 0).any()))
-    return info, live & _top_codes(info.mutual_info, top_k)
+    live = live_codes(data.codes, warn=bool((info.h_codes > 0).any()))
+    return live & _top_codes(info.mutual_info, top_k)
 
 
 def _top_codes(mutual_info: NDArray[np.float64], top_k: int | None) -> NDArray[np.bool_]:
@@ -245,10 +229,8 @@ def _importance(info: Information, kept: NDArray[np.bool_]) -> NDArray[np.float6
     return share[:, kept]
 
 
-def _med_disentanglement(
-    info: Information, kept: NDArray[np.bool_], average: str | None
-) -> float | NDArray[np.float64]:
-    varied = info.h_factors > 0
+def _med_disentanglement(info: Information, kept: NDArray[np.bool_], average: str | None) -> Score:
+    varied = info.varied
     warn_single_valued(varied)
     if not varied.any():
         return average_of(np.zeros(len(kept)), np.zeros_like(kept), average, "codes")
@@ -260,10 +242,8 @@ def _med_disentanglement(
     return float(values[kept] @ importance.sum(axis=0) / importance.sum())
 
 
-def _med_completeness(
-    info: Information, kept: NDArray[np.bool_], average: str | None
-) -> float | NDArray[np.float64]:
-    varied = info.h_factors > 0
+def _med_completeness(info: Information, kept: NDArray[np.bool_], average: str | None) -> Score:
+    varied = info.varied
     warn_single_valued(varied)
     if not (kept.any() and varied.any()):
         return average_of(np.zeros(len(varied)), varied, average)
@@ -271,6 +251,6 @@ def _med_completeness(
     values, share = concentration(importance, axis=1), importance.sum(axis=1)
     if average is None:
         return average_of(values, varied, average)
-    # A factor that no code knows counts in full, and scores 0.
+    # A factor about which no code is informative counts in full, and scores 0.
     weight = np.where(share > 0, share, 1.0)[varied]
     return float(values[varied] @ weight / weight.sum())

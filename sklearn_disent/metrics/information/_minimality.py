@@ -1,41 +1,45 @@
 """Minimality and sufficiency: disentanglement that does not ask for independent factors."""
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import validate_params
 
-from .._aggregation import average_of
-from .._validation import warn_degenerate, warn_single_valued
-from ._gaps import per_code_entropy, per_factor_entropy
-from ._matrix import INFORMATION, Information, information_of
+from ..._params import (
+    Array,
+    AtLeastTwo,
+    Average,
+    BiasCorrection,
+    FactorBins,
+    NanPolicy,
+    RandomStateLike,
+    Strategy,
+    validated,
+)
+from .._aggregation import Score, average_of
+from .._validation import check_data, warn_degenerate, warn_single_valued
+from ._matrix import Information, information_matrix
 
 __all__ = ["minimality_score", "sufficiency_score"]
 
-_CONSTRAINTS = {**INFORMATION, "return_matrix": ["boolean"]}
 
-Score = float | NDArray[np.float64]
-
-
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def minimality_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 15,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    n_bins: AtLeastTwo | None = 15,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
     return_matrix: bool = False,
 ) -> Score | tuple[Score, NDArray[np.float64]]:
     r"""Minimality: is each code made of nothing but one factor?
 
     The share of a code's entropy that its best factor explains. Between 0 and 1, higher is
-    better: 1 when every code is a function of one factor, without a trace of the other factors
+    better: 1 when every code is a function of one factor and holds no trace of the other factors
     or of nuisance. It stays 1 for such codes when the factors depend on each other.
 
     .. math::
@@ -48,14 +52,14 @@ def minimality_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=15
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"macro"} or None, default="macro"
@@ -65,7 +69,7 @@ def minimality_score(
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -77,7 +81,7 @@ def minimality_score(
 
     See Also
     --------
-    sufficiency_score : Whether each factor is held by one code.
+    sufficiency_score : Whether one code determines each factor.
 
     Notes
     -----
@@ -99,40 +103,31 @@ def minimality_score(
     >>> round(minimality_score(noisy.target, noisy.codes), 2)
     0.54
     """
-    info = information_of(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     score, matrix = _minimality(info, average)
     return (score, matrix) if return_matrix else score
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@validated
 def sufficiency_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_bins: int | None = 15,
-    strategy: str = "uniform",
-    factor_bins: int | str | None = None,
-    bias_correction: str = "none",
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    n_bins: AtLeastTwo | None = 15,
+    strategy: Strategy = "uniform",
+    factor_bins: FactorBins | None = None,
+    bias_correction: BiasCorrection = "none",
+    sample_weight: Array | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
     return_matrix: bool = False,
 ) -> Score | tuple[Score, NDArray[np.float64]]:
-    r"""Sufficiency: is each factor wholly known to one code?
+    r"""Sufficiency: does one code determine each factor?
 
     The share of a factor's entropy that its best code explains. Between 0 and 1, higher is
-    better: 1 when every factor is a function of one code, whatever else that code holds.
+    better: 1 when every factor is a function of one code, no matter what else that code holds.
 
     .. math::
         s_{ij} = \frac{I(z_j; y_i)}{H(y_i)}, \qquad \bar s = \frac{1}{K} \sum_i \max_j s_{ij}
@@ -144,14 +139,14 @@ def sufficiency_score(
     codes : array-like of shape (n_samples, n_codes)
         The representation.
     n_bins : int or None, default=15
-        Number of bins per code; None if codes are discrete already, every distinct value a bin.
+        Number of bins per code; None takes every distinct value of a discrete code as a bin.
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, as published, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     bias_correction : {"none", "miller_madow", "permutation"}, default="none"
         "none" is the plug-in estimate, as published. "miller_madow" corrects entropies for the
-        number of cells. "permutation" adjusts for chance, so that independent codes know nothing.
+        number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"macro"} or None, default="macro"
@@ -161,7 +156,7 @@ def sufficiency_score(
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -178,7 +173,7 @@ def sufficiency_score(
     Notes
     -----
     A factor with a single value is left out, with a warning (nan if `average` is None). A
-    constant code is sufficient for nothing and changes nothing.
+    constant code is not sufficient for any factor and does not change the score.
 
     References
     ----------
@@ -198,36 +193,23 @@ def sufficiency_score(
            [0.2, 0.2],
            [0.2, 0.2]])
     """
-    info = information_of(
-        factors,
-        codes,
-        n_bins=n_bins,
-        strategy=strategy,
-        factor_bins=factor_bins,
-        bias_correction=bias_correction,
-        sample_weight=sample_weight,
-        nan_policy=nan_policy,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     score, matrix = _sufficiency(info, average)
     return (score, matrix) if return_matrix else score
 
 
-def _minimality(
-    info: Information, average: str | None
-) -> tuple[float | NDArray[np.float64], NDArray[np.float64]]:
-    warn_single_valued(info.h_factors > 0)
+def _minimality(info: Information, average: str | None) -> tuple[Score, NDArray[np.float64]]:
+    warn_single_valued(info.varied)
     live = info.h_codes > 0
     if live.any() and not live.all():
         warn_degenerate(
             f"codes {np.flatnonzero(~live).tolist()} are constant and are left out of the score."
         )
-    matrix = per_code_entropy(info)
+    matrix = info.per_code()
     return average_of(matrix.max(axis=0), live, average, "codes"), matrix
 
 
-def _sufficiency(
-    info: Information, average: str | None
-) -> tuple[float | NDArray[np.float64], NDArray[np.float64]]:
-    matrix, used = per_factor_entropy(info)
-    return average_of(matrix.max(axis=1), used, average), matrix
+def _sufficiency(info: Information, average: str | None) -> tuple[Score, NDArray[np.float64]]:
+    matrix = info.per_factor()
+    return average_of(matrix.max(axis=1), info.varied, average), matrix

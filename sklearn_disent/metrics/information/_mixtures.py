@@ -6,9 +6,12 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import logsumexp, xlogy
 
+from .._numeric import LOG_2PI, gaussian_entropy, standard_normal_log_density
+from .._validation import warn_degenerate
 from ._matrix import Information, entropy_of
 
-LOG_2PI = np.log(2 * np.pi)
+# Grids and products of floats resolve no posterior that is narrower, relative to its code.
+_NARROWEST = 1e-5
 
 # With these an entropy is 1e-4 nats off at most, usually 1e-5 (see _octave_spectrum).
 _PER_STD = 3.0  # grid points per standard deviation
@@ -33,7 +36,7 @@ def mixture_entropy(
     Fourier transforms of the grid.
     """
     if len(mean) == 1 or (np.ptp(mean) == 0 and np.ptp(std) == 0):
-        return float(np.log(std[0]) + 0.5 * (LOG_2PI + 1))
+        return float(gaussian_entropy(std[0]))
     share = np.full(len(mean), 1 / len(mean)) if weight is None else weight / weight.sum()
     low = (mean - _TAILS * std).min()
     high = (mean + _TAILS * std).max()
@@ -87,7 +90,7 @@ def _octave_spectrum(
     return (rfft(histogram.reshape(len(variances), n_points)) * kernels).sum(axis=0)
 
 
-def posterior_information(
+def mixture_information(
     factors: NDArray[np.int64],
     mean: NDArray[np.float64],
     std: NDArray[np.float64],
@@ -156,13 +159,12 @@ def kl_terms_exact(
     rows = np.resize(rng.permutation(n), n_samples)
     noise = rng.standard_normal((n_samples, n_codes))
     log_density = log_mixture(mean[rows] + std[rows] * noise, mean, std)
-    log_own = -0.5 * (noise**2 + LOG_2PI).sum(axis=1) - np.log(std[rows]).sum(axis=1)
+    log_own = standard_normal_log_density(noise).sum(axis=1) - np.log(std[rows]).sum(axis=1)
     mutual_info = float((log_own - log_density).mean())
     columns = (map(np.ascontiguousarray, pair) for pair in zip(mean.T, std.T))
     entropies = np.array([mixture_entropy(*column) for column in columns])
     # H(z) = MI + H(z|n); the divergence from the prior does not enter, however large it is.
-    inner = np.log(std).mean(axis=0) + 0.5 * (LOG_2PI + 1)
-    total_correlation = float((entropies - inner).sum()) - mutual_info
+    total_correlation = float((entropies - gaussian_entropy(std).mean(axis=0)).sum()) - mutual_info
     second = (mean**2 + std**2).mean(axis=0)
     return mutual_info, total_correlation, float((0.5 * (second + LOG_2PI) - entropies).sum())
 
@@ -178,12 +180,12 @@ def kl_terms_mss(
         mu, sigma = mean[rows], std[rows]
         noise = rng.standard_normal(mu.shape)
         z = mu + sigma * noise
-        logs = -0.5 * ((z[:, None] - mu) / sigma) ** 2 - np.log(sigma) - 0.5 * LOG_2PI
+        logs = standard_normal_log_density((z[:, None] - mu) / sigma) - np.log(sigma)
         log_weight = np.log(mss_weights(len(rows), n))
         joint = logsumexp(logs.sum(axis=2) + log_weight, axis=1)
         product = logsumexp(logs + log_weight[:, :, None], axis=1).sum(axis=1)
         own = np.einsum("iid->i", logs)
-        prior = -0.5 * (z**2 + LOG_2PI).sum(axis=1)
+        prior = standard_normal_log_density(z).sum(axis=1)
         totals += [(own - joint).sum(), (joint - product).sum(), (product - prior).sum()]
     mutual_info, total_correlation, dimension_wise = (totals / n).tolist()
     return mutual_info, total_correlation, dimension_wise
@@ -201,3 +203,25 @@ def mss_weights(batch_size: int, n_samples: int) -> NDArray[np.float64]:
     weights[index, (index + 1) % batch_size] = (n_samples - others) / (n_samples * others)
     weights[index, index] = 1 / n_samples
     return weights
+
+
+def resolved_std(
+    mean: NDArray[np.float64], log_variance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Standard deviations of posteriors; the narrowest are widened to what can be resolved."""
+    with np.errstate(over="ignore"):
+        std = np.exp(0.5 * log_variance)
+        overflows = ~np.isfinite(std**2).all(axis=0)
+    if overflows.any():
+        raise ValueError(
+            f"Posterior variances must be finite, got log-variances up to {log_variance.max():g} "
+            f"in codes {np.flatnonzero(overflows).tolist()}."
+        )
+    least = _NARROWEST * (np.ptp(mean, axis=0) + 16 * std.max(axis=0))
+    narrow = (std < least).any(axis=0)
+    if narrow.any():
+        warn_degenerate(
+            f"codes {np.flatnonzero(narrow).tolist()} have posteriors narrower than "
+            f"{_NARROWEST:g} of their range, which are widened to that."
+        )
+    return np.maximum(std, np.maximum(least, np.finfo(np.float64).tiny ** 0.5))

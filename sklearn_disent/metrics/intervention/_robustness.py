@@ -1,46 +1,28 @@
 """Robustness of codes to interventions on factors, and the scores that rest on it."""
 
-from numbers import Integral, Real
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, validate_params
 
-from .._aggregation import average_of
+from ..._params import Average, FactorBins, NanPolicy, PositiveInt, PositiveShare, validated
+from .._aggregation import Score, average_of
 from .._sharing import shared
-from .._validation import (
-    FACTORS_CODES,
-    Checked,
-    check_data,
-    live_codes,
-    varied_factors,
-    warn_degenerate,
-)
+from .._validation import Checked, check_data, live_codes, varied_factors, warn_degenerate
 
 __all__ = ["irs_score", "unconfoundedness_score"]
 
-_ROBUSTNESS: dict[str, list] = {
-    "q": [Interval(Real, 0, 1, closed="right")],
-    "factor_bins": FACTORS_CODES["factor_bins"],
-    "nan_policy": FACTORS_CODES["nan_policy"],
-}
 
-
-@validate_params(
-    {**_ROBUSTNESS, "average": FACTORS_CODES["average"], "return_matrix": ["boolean"]},
-    prefer_skip_nested_validation=True,
-)
+@validated
 def irs_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    q: float = 0.99,
-    factor_bins: int | str | None = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
+    q: PositiveShare = 0.99,
+    factor_bins: FactorBins | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
     return_matrix: bool = False,
-) -> float | NDArray[np.float64] | tuple[float | NDArray[np.float64], NDArray[np.float64]]:
-    r"""Interventional robustness score: does each code stay put while one factor stays put?
+) -> Score | tuple[Score, NDArray[np.float64]]:
+    r"""Interventional robustness score: does each code stay put while one factor is held fixed?
 
     For a code l and a factor k, the deviations of the code from its mean among rows of equal
     y_k, as a share of its largest deviation over all rows. Between 0 and 1, higher is better: 1
@@ -60,14 +42,14 @@ def irs_score(
     q : float, default=0.99
         Quantile of the deviations; 1 is the maximum, as in the paper.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None. With "unique" every row may
+        How continuous factors are binned; if None they are refused. With "unique" every row may
         be a class of its own, from which nothing deviates.
     average : {"macro"} or None, default="macro"
         The mean over codes, weighted by their largest deviations, or the value of each code.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     return_matrix : bool, default=False
-        Whether to return the matrix behind the score, too.
+        Whether to return the matrix behind the score as well.
 
     Returns
     -------
@@ -104,29 +86,23 @@ def irs_score(
     >>> irs_score(factors, factors @ np.array([[1.0, 1.0], [1.0, -1.0]]))
     0.5
     """
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    varied, live = varied_factors(checked.factors), live_codes(checked.codes, warn=average is None)
-    # A factor of a single value has a row of zeros, which never is the largest.
-    matrix = np.clip(robustness_matrix(checked, q), 0.0, 1.0)
-    deviation = np.abs(checked.codes - checked.codes.mean(axis=0)).max(axis=0)
-    if not varied.any():
+    data = check_data(factors, codes, factor_bins, nan_policy)
+    matrix = np.clip(robustness_of(data, q), 0.0, 1.0)
+    if not varied_factors(data.factors).any():
         warn_degenerate("No factor varies: the score is 0 by definition.")
-    score = _irs(matrix, np.where(live, deviation, 0.0), average)
+    score = _irs(matrix, _largest_deviations(data, warn=average is None), average)
     return (score, matrix) if return_matrix else score
 
 
-@validate_params(
-    {**_ROBUSTNESS, "rho": [Interval(Integral, 1, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
+@validated
 def unconfoundedness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    rho: int = 1,
-    q: float = 0.99,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
+    rho: PositiveInt = 1,
+    q: PositiveShare = 0.99,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
 ) -> float:
     r"""Unconfoundedness: do different factors rest on different codes?
 
@@ -148,7 +124,7 @@ def unconfoundedness_score(
     q : float, default=0.99
         Quantile of the deviations behind the robustness, see :func:`irs_score`.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
 
@@ -163,12 +139,11 @@ def unconfoundedness_score(
 
     Notes
     -----
-    Codes of equal robustness (to ten digits) are taken in their order, so that the score may
-    depend on the order of the codes where there are ties. The published code chose other than the
-    `rho` best codes for `rho` above 1; here they are the best ones. Constant codes are never
-    chosen, unless all codes are constant, which scores 0 with a warning. Factors with a single
-    value are left out with a warning. A lone factor shares its codes with none and scores 1, with
-    a warning.
+    Ties in robustness (to ten digits) are broken by the order of the codes, on which the score may
+    then depend. The published code chose other than the `rho` best codes for `rho` above 1; here
+    they are the best ones. Constant codes are never chosen; if all codes are constant, the score is
+    0, with a warning. Factors with a single value are left out with a warning. A single factor has
+    no other to share codes with and scores 1, with a warning.
 
     References
     ----------
@@ -184,46 +159,42 @@ def unconfoundedness_score(
     >>> unconfoundedness_score(factors, factors @ np.array([[1.0, 1.0], [1.0, -1.0]]))
     0.0
     """
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    n_codes = checked.codes.shape[1]
-    if rho > n_codes:
-        raise ValueError(f"rho must not exceed the number of codes, {n_codes}, got {rho}.")
-    varied, live = varied_factors(checked.factors), live_codes(checked.codes, warn=False)
+    data = check_data(factors, codes, factor_bins, nan_policy)
+    check_rho(rho, data)
+    varied, live = varied_factors(data.factors), live_codes(data.codes, warn=False)
     known = known_score(int(varied.sum()), live, chance=0.0)
     if known is not None:
         return known
-    return _unconfoundedness(robustness_matrix(checked, q)[varied][:, live], rho)
+    return _unconfoundedness(robustness_of(data, q)[varied][:, live], rho)
 
 
-def robustness_of(
+@validated
+def robustness_matrix(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    q: float = 0.99,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
+    q: PositiveShare = 0.99,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
 ) -> NDArray[np.float64]:
-    """Validate, then compute the robustness matrix: relevance_matrix(kind="robustness")."""
-    # Called by a validated function, within which scikit-learn skips further validation.
-    if not 0 < q <= 1:
-        raise ValueError(f"q must be a quantile above 0 and at most 1, got {q}.")
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    return np.clip(robustness_matrix(checked, q), 0.0, 1.0)
+    """Robustness (n_factors, n_codes) of every code to every factor, from 0 to 1."""
+    data = check_data(factors, codes, factor_bins, nan_policy)
+    return np.clip(robustness_of(data, q), 0.0, 1.0)
 
 
 @shared
-def robustness_matrix(checked: Checked, q: float) -> NDArray[np.float64]:
+def robustness_of(data: Checked, q: float) -> NDArray[np.float64]:
     """IRS of every factor and code (n_factors, n_codes), zero where either is constant.
 
     Entries may fall a little below zero, which ranks codes that are robust to nothing.
     """
-    centred = checked.codes - checked.codes.mean(axis=0)
-    varied, live = varied_factors(checked.factors, warn=False), live_codes(centred, warn=False)
-    largest = np.where(live, np.abs(centred).max(axis=0), 1.0)
+    centered = data.codes - data.codes.mean(axis=0)
+    varied, live = varied_factors(data.factors, warn=False), live_codes(centered, warn=False)
+    largest = np.where(live, np.abs(centered).max(axis=0), 1.0)
     matrix = np.zeros((len(varied), len(live)))
     for k in np.flatnonzero(varied):
-        order = np.argsort(checked.factors[:, k], kind="stable")
-        blocks = np.split(centred[order], np.cumsum(np.bincount(checked.factors[:, k]))[:-1])
+        order = np.argsort(data.factors[:, k], kind="stable")
+        blocks = np.split(centered[order], np.cumsum(np.bincount(data.factors[:, k]))[:-1])
         spread = np.mean([_deviation_quantile(block, q) for block in blocks], axis=0)
         matrix[k] = np.where(live, 1.0 - spread / largest, 0.0)
     return matrix
@@ -239,8 +210,15 @@ def _deviation_quantile(block: NDArray, q: float) -> NDArray:
     return ordered[low] + (position - low) * (ordered[high] - ordered[low])
 
 
-def _irs(matrix: NDArray, deviation: NDArray, average: str | None) -> float | NDArray:
+def _largest_deviations(data: Checked, *, warn: bool) -> NDArray[np.float64]:
+    """Largest deviation of every code from its mean, 0 for a constant one."""
+    deviation = np.abs(data.codes - data.codes.mean(axis=0)).max(axis=0)
+    return np.where(live_codes(data.codes, warn=warn), deviation, 0.0)
+
+
+def _irs(matrix: NDArray, deviation: NDArray, average: str | None) -> Score:
     """From the matrix (K, D) and the largest deviation of every code, 0 for a constant one."""
+    # A factor of a single value has a row of zeros, which never is the largest.
     best, live = matrix.max(axis=0), deviation > 0
     if average is None or not live.any():
         return average_of(best, live, average, what="codes")
@@ -255,6 +233,14 @@ def _unconfoundedness(matrix: NDArray, rho: int) -> float:
     return float(1.0 - np.mean(shared / (2 * member[0].sum() - shared)))
 
 
+def check_rho(rho: int, data: Checked) -> None:
+    n_codes = data.codes.shape[1]
+    if rho > n_codes:
+        raise ValueError(
+            f"rho must not exceed the number of codes, {n_codes}, got {rho}. Lower rho."
+        )
+
+
 def top_codes(matrix: NDArray, rho: int) -> NDArray[np.bool_]:
     """Which codes are among the `rho` most robust to a factor, or all if there are fewer."""
     # Rounded, so that equal entries are ties, which the order of the codes decides.
@@ -267,9 +253,9 @@ def top_codes(matrix: NDArray, rho: int) -> NDArray[np.bool_]:
 def known_score(n_factors: int, live: NDArray[np.bool_], chance: float) -> float | None:
     """The score where there is nothing to find out, with a warning; else None."""
     if n_factors == 0:
-        return average_of(np.zeros(1), np.zeros(1, dtype=bool), "macro")
+        return float(average_of(np.zeros(1), np.zeros(1, dtype=bool), "macro"))
     if not live.any():
-        warn_degenerate("All codes are constant: they cannot tell factors apart.")
+        warn_degenerate("All codes are constant: they do not distinguish any factors.")
         return chance
     if n_factors == 1:
         warn_degenerate(

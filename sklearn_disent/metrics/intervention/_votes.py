@@ -1,7 +1,6 @@
 """Scores that hold factors fixed or let them vary, by grouping rows on factor values."""
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -9,17 +8,19 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
 from threadpoolctl import threadpool_limits
 
-from .._validation import (
-    FACTORS_CODES,
-    Checked,
-    check_data,
-    live_codes,
-    varied_factors,
-    warn_degenerate,
+from ..._params import (
+    AtLeastTwo,
+    FactorBins,
+    NanPolicy,
+    PositiveInt,
+    RandomStateLike,
+    Share,
+    validated,
 )
+from .. import _numeric
+from .._validation import Checked, check_data, live_codes, varied_factors, warn_degenerate
 from ._robustness import known_score
 
 __all__ = [
@@ -28,50 +29,30 @@ __all__ = [
     "r_factor_vae_score",
 ]
 
-_DRAWS: dict[str, list] = {
-    "n_train": [Interval(Integral, 1, None, closed="left")],
-    "n_eval": [Interval(Integral, 1, None, closed="left")],
-    "adjusted": ["boolean"],
-    "factor_bins": FACTORS_CODES["factor_bins"],
-    "nan_policy": FACTORS_CODES["nan_policy"],
-    "random_state": FACTORS_CODES["random_state"],
-}
-_VOTES: dict[str, list] = {
-    **_DRAWS,
-    "batch_size": [Interval(Integral, 2, None, closed="left")],
-    "prune_threshold": [Interval(Real, 0, 1, closed="both")],
-}
 # Rows drawn at once: keeps the temporaries in the cache, whatever the number of draws.
 _CHUNK = 2**17
 
 
-@validate_params(
-    {
-        **_DRAWS,
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "standardize": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def beta_vae_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_train: int = 10000,
-    n_eval: int = 5000,
-    batch_size: int = 64,
+    n_train: PositiveInt = 10000,
+    n_eval: PositiveInt = 5000,
+    batch_size: PositiveInt = 64,
     standardize: bool = True,
     adjusted: bool = False,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> float:
-    r"""Beta-VAE score: does the difference of codes tell which factor was held fixed?
+    r"""Beta-VAE score: does the difference of codes reveal which factor was held fixed?
 
     A factor is chosen, and pairs of rows that agree in it are drawn. The mean absolute difference
-    of their codes is handed to a logistic regression, which has to name the factor. Between 0 and
-    1, higher is better; codes that know nothing reach the share of the commonest factor, about
-    1 / n_factors.
+    of their codes is passed to a logistic regression, which has to name the factor. Between 0 and
+    1, higher is better; codes independent of the factors reach the share of the most frequent
+    factor, about 1 / n_factors.
 
     .. math:: d = \frac{1}{B} \sum_{b=1}^{B} |z^{(1)}_b - z^{(2)}_b|, \qquad
         \mathrm{score} = P(\hat k(d) = k)
@@ -92,7 +73,7 @@ def beta_vae_score(
     adjusted : bool, default=False
         Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -109,12 +90,13 @@ def beta_vae_score(
 
     Notes
     -----
-    Rows are drawn with replacement from the given samples in place of a simulator; a value that
-    only one row has is never fixed, for nothing differs there. The score is a share of `n_eval`
-    random groups, hence uncertain by about sqrt(p (1 - p) / n_eval). A linear classifier sees
-    rotated codes as well as aligned ones: a score of 1 does not prove disentanglement. Factors
-    with a single value are left out with a warning. If all codes are constant the score is chance,
-    1 / n_factors; if only one factor is left it is 1; both with a warning.
+    Rows are drawn with replacement from the given samples, which take the place of a simulator; a
+    value that only one row has is never fixed, since nothing differs there. The score is a share
+    of `n_eval` random groups, with a standard error of about sqrt(p (1 - p) / n_eval). A linear
+    classifier does as well on rotated codes as on aligned ones: a score of 1 does not prove
+    disentanglement. Factors with a single value are left out with a warning. If all codes are
+    constant the score is that of guessing, 1 / n_factors; if only one factor is left it is 1;
+    both with a warning.
 
     References
     ----------
@@ -133,45 +115,37 @@ def beta_vae_score(
     >>> beta_vae_score(factors, rng.normal(size=(1000, 3)), adjusted=True, **draws) < 0.1
     True
     """
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    live, pool = live_codes(checked.codes, warn=False), _pool_of_values(checked.factors)
+    data = check_data(factors, codes, factor_bins, nan_policy)
+    live, pool = live_codes(data.codes, warn=False), _pool_of_values(data.factors)
     known = known_score(len(pool.first), live, chance=1 / max(len(pool.first), 1))
-    if known is not None:
-        return _adjust(known, len(pool.first), adjusted)
-    kept = checked.codes[:, live]
-    scaled = _standardise(kept) if standardize else np.ascontiguousarray(kept.T)
-    rng = check_random_state(random_state)
-    (X, y), (X_eval, y_eval) = (
-        _mean_differences(pool, scaled, n, batch_size, rng) for n in (n_train, n_eval)
-    )
-    if np.ptp(y) == 0:
-        return _adjust(float(np.mean(y_eval == y[0])), len(pool.first), adjusted)
-    with threadpool_limits(1):
-        classifier = LogisticRegression(max_iter=1000).fit(X, y)
-        accuracy = float(np.mean(classifier.predict(X_eval) == y_eval))
-    return _adjust(accuracy, len(pool.first), adjusted)
+    if known is None:
+        kept = data.codes[:, live]
+        scaled = _by_code(_numeric.standardize(kept, ddof=1) if standardize else kept)
+        rng = check_random_state(random_state)
+        known = _named_share(pool, scaled, (n_train, n_eval), batch_size, rng)
+    return _adjust(known, len(pool.first), adjusted)
 
 
-@validate_params(_VOTES, prefer_skip_nested_validation=True)
+@validated
 def factor_vae_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_train: int = 10000,
-    n_eval: int = 5000,
-    batch_size: int = 64,
-    prune_threshold: float = 0.05,
+    n_train: PositiveInt = 10000,
+    n_eval: PositiveInt = 5000,
+    batch_size: AtLeastTwo = 64,
+    prune_threshold: Share = 0.05,
     adjusted: bool = False,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> float:
-    r"""FactorVAE score: does the steadiest code tell which factor was held fixed?
+    r"""FactorVAE score: does the code that varies least reveal which factor was held fixed?
 
     A factor is fixed at one of its values and rows with that value are drawn. The code whose
     variance, as a share of its variance over all rows, is least casts a vote. Each code stands
-    for the factor that it votes for most often. Between 0 and 1, higher is better; codes that
-    know nothing reach about 1 / n_factors.
+    for the factor that it votes for most often. Between 0 and 1, higher is better; codes
+    independent of the factors reach about 1 / n_factors.
 
     .. math:: j^* = \arg\min_j \frac{\mathrm{Var}(z_j \mid y_k = v)}{\mathrm{Var}(z_j)}, \qquad
         \mathrm{score} = P(\hat k(j^*) = k)
@@ -187,11 +161,11 @@ def factor_vae_score(
     batch_size : int, default=64
         Rows behind every vote.
     prune_threshold : float, default=0.05
-        Codes whose standard deviation is below this share of the largest one cast no votes.
+        Codes whose standard deviation is below this share of the largest one do not vote.
     adjusted : bool, default=False
         Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -209,13 +183,13 @@ def factor_vae_score(
 
     Notes
     -----
-    Collapsed codes are pruned relative to the most varied code; published implementations use an
-    absolute standard deviation of 0.05, which scores good codes of small scale 0. Rows are drawn
-    with replacement from the given samples in place of a simulator, values of a factor uniformly;
-    a value that only one row has is never fixed, for nothing varies there. The score is uncertain
-    by about sqrt(p (1 - p) / n_eval). Factors with a single value are left out with a warning. If
-    all codes are constant nobody votes and the score is 0; if only one factor is left it is 1;
-    both with a warning.
+    Collapsed codes are pruned relative to the code that varies most; published implementations
+    use an absolute standard deviation of 0.05, which gives good codes of small scale a score of 0.
+    Rows are drawn with replacement from the given samples, which take the place of a simulator,
+    and values of a factor uniformly; a value that only one row has is never fixed, since nothing
+    varies there. The standard error is about sqrt(p (1 - p) / n_eval). Factors with a single value
+    are left out with a warning. If all codes are constant there are no votes and the score is 0;
+    if only one factor is left it is 1; both with a warning.
 
     References
     ----------
@@ -232,32 +206,31 @@ def factor_vae_score(
     >>> factor_vae_score(factors, rng.normal(size=(1000, 3)), adjusted=True, random_state=0) < 0.1
     True
     """
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    pool = _pool_of_values(checked.factors)
-    draws = (n_train, n_eval, batch_size)
-    return _vote_score(checked, pool, draws, prune_threshold, adjusted, random_state, np.argmin)
+    data = check_data(factors, codes, factor_bins, nan_policy)
+    pool, draws = _pool_of_values(data.factors), (n_train, n_eval, batch_size)
+    return _vote_score(data, pool, draws, prune_threshold, adjusted, random_state, np.argmin)
 
 
-@validate_params(_VOTES, prefer_skip_nested_validation=True)
+@validated
 def r_factor_vae_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    n_train: int = 10000,
-    n_eval: int = 5000,
-    batch_size: int = 64,
-    prune_threshold: float = 0.05,
+    n_train: PositiveInt = 10000,
+    n_eval: PositiveInt = 5000,
+    batch_size: AtLeastTwo = 64,
+    prune_threshold: Share = 0.05,
     adjusted: bool = False,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
-    random_state: int | RandomState | None = None,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> float:
-    r"""Relevance FactorVAE score: does the liveliest code tell which factor alone varies?
+    r"""Relevance FactorVAE score: does the code that varies most reveal which factor alone varies?
 
     All factors but one are fixed and rows with these values are drawn. The code whose variance,
     as a share of its variance over all rows, is largest casts a vote. Each code stands for the
-    factor that it votes for most often. Between 0 and 1, higher is better; codes that know
-    nothing reach about 1 / n_factors.
+    factor that it votes for most often. Between 0 and 1, higher is better; codes independent of
+    the factors reach about 1 / n_factors.
 
     .. math:: j^* = \arg\max_j \frac{\mathrm{Var}(z_j \mid y_{-k} = v)}{\mathrm{Var}(z_j)}, \qquad
         \mathrm{score} = P(\hat k(j^*) = k)
@@ -273,11 +246,11 @@ def r_factor_vae_score(
     batch_size : int, default=64
         Rows behind every vote.
     prune_threshold : float, default=0.05
-        Codes whose standard deviation is below this share of the largest one cast no votes.
+        Codes whose standard deviation is below this share of the largest one do not vote.
     adjusted : bool, default=False
         Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -294,11 +267,11 @@ def r_factor_vae_score(
 
     Notes
     -----
-    The given samples stand in for a simulator: only combinations of the other factors count at
-    which this factor takes several values. Where there is none, as in a sparse sample of many
+    The given samples take the place of a simulator: combinations of the other factors count only
+    if this factor takes several values there. Where there are none, as in a sparse sample of many
     factors, the factor is left out with a warning; it helps to bin fine factors, or to sample
     whole grids. Other implementations also draw from combinations at which nothing varies, which
-    costs good codes up to a few per cent. Pruning, draws, constant codes and lone factors are
+    costs good codes up to a few percent. Pruning, draws, constant codes and single factors are
     treated as in :func:`factor_vae_score`.
 
     References
@@ -317,10 +290,9 @@ def r_factor_vae_score(
     >>> r_factor_vae_score(factors, rng.normal(size=(1000, 3)), random_state=0) < 0.5
     True
     """
-    checked = check_data(factors, codes, factor_bins=factor_bins, nan_policy=nan_policy)
-    pool = _pool_of_others(checked.factors)
-    draws = (n_train, n_eval, batch_size)
-    return _vote_score(checked, pool, draws, prune_threshold, adjusted, random_state, np.argmax)
+    data = check_data(factors, codes, factor_bins, nan_policy)
+    pool, draws = _pool_of_others(data.factors), (n_train, n_eval, batch_size)
+    return _vote_score(data, pool, draws, prune_threshold, adjusted, random_state, np.argmax)
 
 
 class _Pool(NamedTuple):
@@ -330,7 +302,7 @@ class _Pool(NamedTuple):
     """Row indices, group after group."""
     start: NDArray[np.int64]
     """(all groups,): where the group begins in `rows`."""
-    count: NDArray[np.int64]
+    size: NDArray[np.int64]
     """(all groups,): its number of rows, at least 2."""
     first: NDArray[np.int64]
     """(n_factors that have groups,)."""
@@ -347,7 +319,7 @@ class _Pool(NamedTuple):
         self, group: NDArray, shape: tuple[int, ...], rng: RandomState
     ) -> NDArray[np.int64]:
         """A row of each group, uniformly; group broadcasts against shape."""
-        offset = (rng.random_sample(shape) * self.count[group]).astype(int)
+        offset = (rng.random_sample(shape) * self.size[group]).astype(int)
         return self.rows[self.start[group] + offset]
 
 
@@ -381,7 +353,7 @@ def _pool(labels: list[NDArray], usable: list[NDArray], names: NDArray) -> _Pool
     if left_out:
         warn_degenerate(
             f"factors {left_out} have no two rows to compare and are left out of the score: every "
-            "row is alone in the values that would be fixed. Use more rows, or fewer values per "
+            "row is alone in the values that would be fixed. Pass more rows, or fewer values per "
             "factor."
         )
     kept = [(label, use) for label, use in zip(labels, usable) if use.any()]
@@ -404,17 +376,26 @@ def _adjust(accuracy: float, n_factors: int, adjusted: bool) -> float:
     return (accuracy - chance) / (1.0 - chance)
 
 
-def _standardise(codes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Codes as contiguous rows (n_codes, n_samples) of mean 0 and variance 1; none constant."""
-    centred = np.ascontiguousarray((codes - codes.mean(axis=0)).T)
-    # The largest magnitude goes first: the squares of tiny values would vanish.
-    centred /= np.abs(centred).max(axis=1, keepdims=True)
-    return centred / centred.std(axis=1, ddof=1, keepdims=True)
+def _by_code(codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Codes as contiguous rows (n_codes, n_samples)."""
+    return np.ascontiguousarray(codes.T)
 
 
 def _chunks(n_draws: int, batch_size: int) -> list[int]:
     size = max(_CHUNK // batch_size, 1)
     return [min(size, n_draws - begin) for begin in range(0, n_draws, size)]
+
+
+def _named_share(
+    pool: _Pool, codes: NDArray, n_draws: tuple[int, int], batch_size: int, rng: RandomState
+) -> float:
+    """Share of the groups whose fixed factor a logistic regression names."""
+    (X, y), (X_eval, y_eval) = (_mean_differences(pool, codes, n, batch_size, rng) for n in n_draws)
+    if np.ptp(y) == 0:
+        return float(np.mean(y_eval == y[0]))
+    with threadpool_limits(1):
+        classifier = LogisticRegression(max_iter=1000).fit(X, y)
+        return float(np.mean(classifier.predict(X_eval) == y_eval))
 
 
 def _mean_differences(
@@ -435,7 +416,7 @@ def _mean_differences(
 
 
 def _vote_score(
-    checked: Checked,
+    data: Checked,
     pool: _Pool,
     draws: tuple[int, int, int],
     prune_threshold: float,
@@ -443,14 +424,15 @@ def _vote_score(
     random_state: int | RandomState | None,
     pick: Callable[..., NDArray],
 ) -> float:
-    live, n_factors = live_codes(checked.codes, warn=False), len(pool.first)
+    live, n_factors = live_codes(data.codes, warn=False), len(pool.first)
     known = known_score(n_factors, live, chance=0.0)
     if known is not None:
         return known
-    codes = checked.codes[:, live]
+    codes = data.codes[:, live]
     # Relative to the largest code first: the squares of tiny values would vanish.
     spread = (codes / np.ptp(codes, axis=0).max()).std(axis=0)
-    scaled = _standardise(codes[:, spread >= prune_threshold * spread.max()])
+    kept = codes[:, spread >= prune_threshold * spread.max()]
+    scaled = _by_code(_numeric.standardize(kept, ddof=1))
     rng = check_random_state(random_state)
     n_train, n_eval, batch_size = draws
     votes, judged = (_votes(pool, scaled, n, batch_size, rng, pick) for n in (n_train, n_eval))
@@ -483,7 +465,7 @@ def _votes(
 
 
 def _batch_variance(batch: NDArray) -> NDArray:
-    """Variance of every row of standardised values, exactly 0 where it is mere rounding."""
+    """Variance of every row of standardized values, exactly 0 where it is mere rounding."""
     n = batch.shape[1]
     mean = batch.mean(axis=1)
     square = np.einsum("ij,ij->i", batch, batch) / n

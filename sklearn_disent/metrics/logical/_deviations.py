@@ -31,7 +31,7 @@ def class_deviations(
     return np.array([value for value, _ in _per_class(points, classes, weight, deviation)])
 
 
-def class_centres(
+def class_centers(
     points: Floats, classes: NDArray[np.int64], weight: Floats | None, deviation: str
 ) -> Floats:
     """Central point (C, d) of every class: of the ball, the geometric median or the mean."""

@@ -1,6 +1,6 @@
 """Informativeness as distance from being invertible or injective (Zhang and Sugiyama 2024)."""
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,11 +9,11 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.model_selection import cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, StrOptions, validate_params
 
+from ..._params import Array, NanPolicy, Predictor, validated
 from .._sharing import shared
-from .._validation import FACTORS_CODES, check_data, varied_factors, warn_if_constant
-from ._deviations import both_orders, class_centres, row_chunks
+from .._validation import Checked, check_data, varied_factors, warn_if_constant
+from ._deviations import both_orders, class_centers, row_chunks
 from ._groups import embed_factors
 from ._linear_fits import affine_design, least_absolute, least_squares, minimax_fit
 from ._modularity import combine, score_of
@@ -25,40 +25,25 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-_ERRORS = {"max_error", "mae", "mse"}
-_COMMON: dict[str, list] = {
-    "factor_scale": [StrOptions({"given", "unit"})],
-    "sample_weight": FACTORS_CODES["sample_weight"],
-    "average": [StrOptions({"joint"}), None],
-    "nan_policy": FACTORS_CODES["nan_policy"],
-}
-_INVERSE: dict[str, list] = {
-    "inverse": [StrOptions({"linear", "equal_codes"}), HasMethods(["fit", "predict"])],
-    "cv": ["cv_object"],
-}
+Error = Literal["mse", "mae", "max_error"]
+Inverse = Literal["linear", "equal_codes"] | Predictor
+CrossValidation = Annotated[Any, "cv_object"]
 
 
-@validate_params(
-    {
-        "quantity": [StrOptions({*_ERRORS, "max_contraction", "mean_contraction"})],
-        **_INVERSE,
-        **_COMMON,
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def informativeness_distance(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    quantity: str = "mse",
-    inverse: str | RegressorMixin = "linear",
-    cv: Any = None,
-    factor_scale: str = "given",
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "joint",
-    nan_policy: str = "raise",
+    quantity: Error | Literal["max_contraction", "mean_contraction"] = "mse",
+    inverse: Inverse = "linear",
+    cv: CrossValidation | None = None,
+    factor_scale: Literal["given", "unit"] = "given",
+    sample_weight: Array | None = None,
+    average: Literal["joint"] | None = "joint",
+    nan_policy: NanPolicy = "raise",
 ) -> float | Floats:
-    r"""Distance of the codes from telling the factors.
+    r"""Distance of the codes from determining the factors.
 
     Between 0 and infinity, lower is better. Either the error of the best inverse, a function from
     codes to factors,
@@ -85,10 +70,10 @@ def informativeness_distance(
     inverse : {"linear", "equal_codes"} or regressor, default="linear"
         The functions from codes to factors: affine ones, fitted optimally for the error in
         question; all functions, for which only samples with equal codes are confused; or those of
-        a scikit-learn regressor. Of no account for contractions.
+        a scikit-learn regressor. Not used for contractions.
     cv : int, cross-validation generator, iterable or None, default=None
         If given, a regressor predicts samples that it has not seen; else those it is fitted to,
-        which is the definition but lets a flexible regressor learn the samples by heart.
+        which is the definition but lets a flexible regressor memorize the samples.
     factor_scale : {"given", "unit"}, default="given"
         Take numbers as they are, or scale each factor to [0, 1].
     sample_weight : array-like of shape (n_samples,), default=None
@@ -138,26 +123,25 @@ def informativeness_distance(
     >>> round(informativeness_distance(y, 0.1 * y, quantity="max_contraction"), 6)
     0.9
     """
-    data = _data_of(factors, codes, factor_scale, sample_weight, nan_policy)
-    if quantity in _ERRORS:
-        return _inverse_distance(data, quantity, inverse, cv, average)
-    return _contraction_distance(data, quantity.removesuffix("_contraction"), average)
+    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    points = _points_of(data, factor_scale)
+    if not quantity.endswith("_contraction"):
+        return _inverse_distance(points, quantity, inverse, cv, average)
+    return _contraction_distance(points, quantity.removesuffix("_contraction"), average)
 
 
-@validate_params(
-    {"error": [StrOptions(_ERRORS)], **_INVERSE, **_COMMON}, prefer_skip_nested_validation=True
-)
+@validated
 def inverse_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    error: str = "mse",
-    inverse: str | RegressorMixin = "linear",
-    cv: Any = None,
-    factor_scale: str = "given",
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "joint",
-    nan_policy: str = "raise",
+    error: Error = "mse",
+    inverse: Inverse = "linear",
+    cv: CrossValidation | None = None,
+    factor_scale: Literal["given", "unit"] = "given",
+    sample_weight: Array | None = None,
+    average: Literal["joint"] | None = "joint",
+    nan_policy: NanPolicy = "raise",
 ) -> float | Floats:
     r"""Informativeness by the best inverse: how well do the codes predict the factors?
 
@@ -202,9 +186,9 @@ def inverse_informativeness_score(
 
     Notes
     -----
-    The score depends on the scale of the factors but not on that of the codes. Codes that say
-    nothing score above 0: exp(-0.1) = 0.90 for the mean squared error of three factors on a grid
-    of eleven levels between 0 and 1.
+    The score depends on the scale of the factors but not on that of the codes. Codes without
+    information score above 0: exp(-0.1) = 0.90 for the mean squared error of three factors on a
+    grid of eleven levels between 0 and 1.
 
     References
     ----------
@@ -222,24 +206,23 @@ def inverse_informativeness_score(
     0.93
     0.76
     """
-    data = _data_of(factors, codes, factor_scale, sample_weight, nan_policy)
-    return score_of(_inverse_distance(data, error, inverse, cv, average))
+    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    points = _points_of(data, factor_scale)
+    return score_of(_inverse_distance(points, error, inverse, cv, average))
 
 
-@validate_params(
-    {"aggregate": [StrOptions({"mean", "max"})], **_COMMON}, prefer_skip_nested_validation=True
-)
+@validated
 def contraction_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    aggregate: str = "mean",
-    factor_scale: str = "given",
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "joint",
-    nan_policy: str = "raise",
+    aggregate: Literal["mean", "max"] = "mean",
+    factor_scale: Literal["given", "unit"] = "given",
+    sample_weight: Array | None = None,
+    average: Literal["joint"] | None = "joint",
+    nan_policy: NanPolicy = "raise",
 ) -> float | Floats:
-    r"""Informativeness by contraction: are different factors kept as far apart by the codes?
+    r"""Informativeness by contraction: do the codes keep different factors as far apart?
 
     ``exp(-contraction)``: between 0 and 1, higher is better, 1 if no two codes are nearer to each
     other than their factors.
@@ -272,13 +255,13 @@ def contraction_informativeness_score(
     See Also
     --------
     informativeness_distance : The contraction itself.
-    inverse_informativeness_score : By the best inverse, whatever the scale of the codes.
+    inverse_informativeness_score : By the best inverse, at any scale of the codes.
 
     Notes
     -----
-    A score of 1 implies that the codes tell all factors apart, but not the other way around: codes
-    that are the factors times 0.01 are invertible and yet contract. All n^2 pairs are compared,
-    chunk by chunk in bounded memory.
+    A score of 1 implies that the codes distinguish all values of the factors, but not the other way
+    around: codes that are the factors times 0.01 are invertible and yet contract. All n^2 pairs are
+    compared, chunk by chunk in bounded memory.
 
     References
     ----------
@@ -296,11 +279,12 @@ def contraction_informativeness_score(
     0.95
     0.49
     """
-    data = _data_of(factors, codes, factor_scale, sample_weight, nan_policy)
-    return score_of(_contraction_distance(data, aggregate, average))
+    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    points = _points_of(data, factor_scale)
+    return score_of(_contraction_distance(points, aggregate, average))
 
 
-class _Data(NamedTuple):
+class _Points(NamedTuple):
     points: list[Floats]
     """Per factor (n, d)."""
     codes: Floats
@@ -315,22 +299,13 @@ class _Data(NamedTuple):
 
 
 @shared
-def _data_of(
-    factors: ArrayLike,
-    codes: ArrayLike,
-    factor_scale: str,
-    sample_weight: ArrayLike | None,
-    nan_policy: str,
-) -> _Data:
-    data = check_data(
-        factors, codes, sample_weight=sample_weight, nan_policy=nan_policy, continuous=True
-    )
+def _points_of(data: Checked, factor_scale: str) -> _Points:
     used = varied_factors(data.factors)
-    warn_if_constant(data.codes, "they tell nothing of any factor")
-    return _Data(embed_factors(data, factor_scale), data.codes, data.sample_weight, used)
+    warn_if_constant(data.codes, "they hold no information about any factor")
+    return _Points(embed_factors(data, factor_scale), data.codes, data.sample_weight, used)
 
 
-def _finish(data: _Data, values: list[float], average: str | None) -> float | Floats:
+def _finish(data: _Points, values: list[float], average: str | None) -> float | Floats:
     if average is not None:
         return combine(np.array(values), np.ones(len(values), dtype=bool), "sum")
     per_factor = np.zeros(len(data.used))
@@ -340,7 +315,7 @@ def _finish(data: _Data, values: list[float], average: str | None) -> float | Fl
 
 @shared
 def _inverse_distance(
-    data: _Data, error: str, inverse: str | RegressorMixin, cv: Any, average: str | None
+    data: _Points, error: str, inverse: str | RegressorMixin, cv: Any, average: str | None
 ) -> float | Floats:
     values = []
     for factors in data.parts(average):
@@ -355,7 +330,7 @@ def _inverse_distance(
 
 
 def _invert(
-    data: _Data, targets: Floats, error: str, inverse: str | RegressorMixin, cv: Any
+    data: _Points, targets: Floats, error: str, inverse: str | RegressorMixin, cv: Any
 ) -> Floats:
     """Factors that the best inverse reads off the codes."""
     weight = data.sample_weight
@@ -375,10 +350,10 @@ def _table(codes: Floats, targets: Floats, weight: Floats | None, error: str) ->
     """Best factors for every distinct code: middle of the ball, median or mean of each column."""
     classes = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
     if error == "mae":
-        columns = [class_centres(column[:, None], classes, weight, "mad") for column in targets.T]
+        columns = [class_centers(column[:, None], classes, weight, "mad") for column in targets.T]
         return np.hstack(columns)[classes]
     centre = "variance" if error == "mse" else "radius"
-    return class_centres(targets, classes, weight, centre)[classes]
+    return class_centers(targets, classes, weight, centre)[classes]
 
 
 def _regress(
@@ -398,7 +373,7 @@ def _regress(
 
 
 @shared
-def _contraction_distance(data: _Data, aggregate: str, average: str | None) -> float | Floats:
+def _contraction_distance(data: _Points, aggregate: str, average: str | None) -> float | Floats:
     parts = [np.hstack(factors) for factors in data.parts(average)]
     weight = np.ones(len(data.codes)) if data.sample_weight is None else data.sample_weight
     values = np.zeros(len(parts))

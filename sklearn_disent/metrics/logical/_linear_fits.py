@@ -10,6 +10,8 @@ from scipy import linalg
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
+from .._numeric import standardize
+
 Floats = NDArray[np.float64]
 
 # Rows in the convex program at once; more are brought in as they are violated.
@@ -34,11 +36,10 @@ def affine_design(codes: Floats) -> Floats:
     Orthogonal, so that every fit below is well conditioned and codes may have any scale; a
     constant code and one that follows from the others add nothing.
     """
-    centred = codes - codes.mean(axis=0)
     live = np.ptp(codes, axis=0) > 0
     if not live.any():
         return np.ones((len(codes), 1))
-    scaled = centred[:, live] / centred[:, live].std(axis=0)
+    scaled = standardize(codes[:, live])
     left, size, _ = linalg.svd(scaled, full_matrices=False)
     kept = size > size[0] * max(scaled.shape) * np.finfo(float).eps
     return np.hstack([np.ones((len(codes), 1)), left[:, kept] * np.sqrt(len(codes))])

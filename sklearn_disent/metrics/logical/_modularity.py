@@ -5,24 +5,22 @@ and let the others vary: the columns should stay where they are. How far they mo
 a deviation of the codes of each value, aggregated over the values and added over the factors.
 """
 
-from collections.abc import Sequence
-from numbers import Integral
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from ..._params import Array, FactorBins, NanPolicy, PositiveInt, validated
 from .._sharing import shared
 from .._validation import (
-    FACTORS_CODES,
     Checked,
     check_data,
     varied_factors,
     warn_degenerate,
     warn_if_constant,
 )
-from ._deviations import class_centres, class_deviations
+from ._deviations import class_centers, class_deviations
 from ._groups import assign_codes, check_groups, project_codes
 
 __all__ = [
@@ -34,41 +32,35 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-_CENTRED = {"radius", "mad", "variance"}
-_PAIRED = {"diameter", "mean_pairwise"}
-_AGGREGATES = {"mean": np.mean, "max": np.max, "sum": np.sum}
-_OPTIONS: dict[str, list] = {
-    "deviation": [StrOptions(_CENTRED | _PAIRED)],
-    "aggregate": [StrOptions({"auto", *_AGGREGATES})],
-    "groups": ["array-like", None],
-    "assignment": [StrOptions({"one_to_one", "partition", "projection"})],
-    "factor_bins": FACTORS_CODES["factor_bins"],
-    "min_class_size": [Interval(Integral, 1, None, closed="left")],
-    "sample_weight": FACTORS_CODES["sample_weight"],
-    "average": [StrOptions({"sum", "macro"}), None],
-    "nan_policy": FACTORS_CODES["nan_policy"],
-}
+PointDeviation = Literal["variance", "radius", "mad"]
+PairwiseDeviation = Literal["mean_pairwise", "diameter"]
+Aggregate = Literal["auto", "mean", "max", "sum"]
+Assignment = Literal["one_to_one", "partition", "projection"]
+Groups = Annotated[Sequence[ArrayLike], "array-like"]
+SumOrMacro = Literal["sum", "macro"]
+
+_AGGREGATES: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "max": np.max, "sum": np.sum}
 
 
-@validate_params(_OPTIONS, prefer_skip_nested_validation=True)
+@validated
 def modularity_distance(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    deviation: str = "variance",
-    aggregate: str = "auto",
-    groups: Sequence[ArrayLike] | None = None,
-    assignment: str = "one_to_one",
-    factor_bins: int | str | None = None,
-    min_class_size: int = 1,
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "sum",
-    nan_policy: str = "raise",
+    deviation: PointDeviation | PairwiseDeviation = "variance",
+    aggregate: Aggregate = "auto",
+    groups: Groups | None = None,
+    assignment: Assignment = "one_to_one",
+    factor_bins: FactorBins | None = None,
+    min_class_size: PositiveInt = 1,
+    sample_weight: Array | None = None,
+    average: SumOrMacro | None = "sum",
+    nan_policy: NanPolicy = "raise",
 ) -> float | Floats:
     r"""Distance of the codes from being a product of functions of one factor each.
 
     Between 0 and infinity, lower is better: 0 if and only if the codes of each factor depend on
-    that factor alone. Constant codes have distance 0: whether codes tell anything is another
+    that factor alone. Constant codes have distance 0: whether codes are informative is another
     question, see :func:`informativeness_distance`.
 
     .. math:: \sum_k \nabla_{v}\, \mathrm{dev}\{z_k : y_k = v\}
@@ -98,7 +90,7 @@ def modularity_distance(
         the factor that explains most of it; or for every factor, scaled to [0, 1], the linear
         function of all codes that comes nearest to it.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     min_class_size : int, default=1
         Values with fewer samples are left out. A lone sample never deviates, which flatters the
         codes when samples per value are few.
@@ -151,27 +143,25 @@ def modularity_distance(
     >>> modularity_distance(factors, codes, groups=[[0], [1]], average=None)
     array([1., 4.])
     """
-    options = {"factor_bins": factor_bins, "nan_policy": nan_policy, "sample_weight": sample_weight}
-    blocks = _blocks_of(factors, codes, groups, assignment, **options)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    blocks = _blocks_of(data, groups, assignment)
     return _distance(blocks, deviation, aggregate, min_class_size, average)
 
 
-@validate_params(
-    {**_OPTIONS, "deviation": [StrOptions(_CENTRED)]}, prefer_skip_nested_validation=True
-)
+@validated
 def product_modularity_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    deviation: str = "variance",
-    aggregate: str = "auto",
-    groups: Sequence[ArrayLike] | None = None,
-    assignment: str = "one_to_one",
-    factor_bins: int | str | None = None,
-    min_class_size: int = 1,
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "sum",
-    nan_policy: str = "raise",
+    deviation: PointDeviation = "variance",
+    aggregate: Aggregate = "auto",
+    groups: Groups | None = None,
+    assignment: Assignment = "one_to_one",
+    factor_bins: FactorBins | None = None,
+    min_class_size: PositiveInt = 1,
+    sample_weight: Array | None = None,
+    average: SumOrMacro | None = "sum",
+    nan_policy: NanPolicy = "raise",
 ) -> float | Floats:
     r"""Modularity by the nearest product of functions of one factor each.
 
@@ -199,7 +189,7 @@ def product_modularity_score(
     assignment : {"one_to_one", "partition", "projection"}, default="one_to_one"
         How the codes are assigned without `groups`, see :func:`modularity_distance`.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     min_class_size : int, default=1
         Values with fewer samples are left out.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -218,7 +208,7 @@ def product_modularity_score(
     --------
     modularity_distance : The distance, and more about the parameters.
     constancy_modularity_score : The same property, measured without a search for the best point.
-    inverse_informativeness_score : Whether the codes tell the factors at all.
+    inverse_informativeness_score : Whether the codes determine the factors at all.
 
     Notes
     -----
@@ -239,27 +229,25 @@ def product_modularity_score(
     >>> round(product_modularity_score(data.target, data.codes, groups=data.blocks), 2)
     0.67
     """
-    options = {"factor_bins": factor_bins, "nan_policy": nan_policy, "sample_weight": sample_weight}
-    blocks = _blocks_of(factors, codes, groups, assignment, **options)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    blocks = _blocks_of(data, groups, assignment)
     return score_of(_distance(blocks, deviation, aggregate, min_class_size, average))
 
 
-@validate_params(
-    {**_OPTIONS, "deviation": [StrOptions(_PAIRED)]}, prefer_skip_nested_validation=True
-)
+@validated
 def constancy_modularity_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    deviation: str = "mean_pairwise",
-    aggregate: str = "auto",
-    groups: Sequence[ArrayLike] | None = None,
-    assignment: str = "one_to_one",
-    factor_bins: int | str | None = None,
-    min_class_size: int = 1,
-    sample_weight: ArrayLike | None = None,
-    average: str | None = "sum",
-    nan_policy: str = "raise",
+    deviation: PairwiseDeviation = "mean_pairwise",
+    aggregate: Aggregate = "auto",
+    groups: Groups | None = None,
+    assignment: Assignment = "one_to_one",
+    factor_bins: FactorBins | None = None,
+    min_class_size: PositiveInt = 1,
+    sample_weight: Array | None = None,
+    average: SumOrMacro | None = "sum",
+    nan_policy: NanPolicy = "raise",
 ) -> float | Floats:
     r"""Modularity by the constancy of the codes of a factor while the other factors vary.
 
@@ -284,7 +272,7 @@ def constancy_modularity_score(
     assignment : {"one_to_one", "partition", "projection"}, default="one_to_one"
         How the codes are assigned without `groups`, see :func:`modularity_distance`.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     min_class_size : int, default=1
         Values with fewer samples are left out.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -303,7 +291,7 @@ def constancy_modularity_score(
     --------
     modularity_distance : The distance, and more about the parameters.
     product_modularity_score : The same property, measured from the best approximation.
-    contraction_informativeness_score : Whether the codes tell the factors at all.
+    contraction_informativeness_score : Whether the codes determine the factors at all.
 
     Notes
     -----
@@ -325,8 +313,8 @@ def constancy_modularity_score(
     >>> constancy_modularity_score(data.target, data.codes)  # as good as any permutation
     1.0
     """
-    options = {"factor_bins": factor_bins, "nan_policy": nan_policy, "sample_weight": sample_weight}
-    blocks = _blocks_of(factors, codes, groups, assignment, **options)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    blocks = _blocks_of(data, groups, assignment)
     return score_of(_distance(blocks, deviation, aggregate, min_class_size, average))
 
 
@@ -341,26 +329,17 @@ class ProductApproximation(NamedTuple):
     """Per factor the columns of the codes that are approximated; None for a projection."""
 
 
-@validate_params(
-    {
-        "deviation": [StrOptions(_CENTRED)],
-        **{
-            name: _OPTIONS[name]
-            for name in ("groups", "assignment", "factor_bins", "sample_weight", "nan_policy")
-        },
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def product_approximation(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    deviation: str = "variance",
-    groups: Sequence[ArrayLike] | None = None,
-    assignment: str = "one_to_one",
-    factor_bins: int | str | None = None,
-    sample_weight: ArrayLike | None = None,
-    nan_policy: str = "raise",
+    deviation: PointDeviation = "variance",
+    groups: Groups | None = None,
+    assignment: Assignment = "one_to_one",
+    factor_bins: FactorBins | None = None,
+    sample_weight: Array | None = None,
+    nan_policy: NanPolicy = "raise",
 ) -> ProductApproximation:
     r"""Nearest modular codes: the best product of functions of one factor each.
 
@@ -382,7 +361,7 @@ def product_approximation(
     assignment : {"one_to_one", "partition", "projection"}, default="one_to_one"
         How the codes are assigned without `groups`, see :func:`modularity_distance`.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     nan_policy : {"raise", "omit"}, default="raise"
@@ -421,11 +400,10 @@ def product_approximation(
            [6., 4.],
            [6., 6.]])
     """
-    options = {"factor_bins": factor_bins, "nan_policy": nan_policy, "sample_weight": sample_weight}
-    data = check_data(factors, codes, **options)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
     columns, points = _columns_and_points(data, groups, assignment)
     maps = [
-        class_centres(part, classes, data.sample_weight, deviation)
+        class_centers(part, classes, data.sample_weight, deviation)
         if part.shape[1]
         else np.zeros((classes.max() + 1, 0))
         for part, classes in zip(points, data.factors.T)
@@ -443,18 +421,10 @@ class _Blocks(NamedTuple):
 
 
 @shared
-def _blocks_of(
-    factors: ArrayLike,
-    codes: ArrayLike,
-    groups: Sequence[ArrayLike] | None,
-    assignment: str,
-    **options: Any,
-) -> _Blocks:
-    data = check_data(factors, codes, **options)
+def _blocks_of(data: Checked, groups: Sequence[ArrayLike] | None, assignment: str) -> _Blocks:
     warn_if_constant(data.codes, "a constant is a function of any factor, hence modular")
-    return _Blocks(
-        data.factors, _columns_and_points(data, groups, assignment)[1], data.sample_weight
-    )
+    points = _columns_and_points(data, groups, assignment)[1]
+    return _Blocks(data.factors, points, data.sample_weight)
 
 
 def _columns_and_points(

@@ -1,30 +1,26 @@
-"""Classes of factors from weaker knowledge: pairs of samples that agree or differ."""
+"""Classes of factors from weaker labels: pairs of samples that agree or differ."""
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils._param_validation import StrOptions, validate_params
+
+from ..._params import Array, validated
 
 __all__ = ["classes_from_pairs"]
 
 
-@validate_params(
-    {
-        "pairs": ["array-like"],
-        "same": ["array-like"],
-        "contradictions": [StrOptions({"raise", "ignore"})],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def classes_from_pairs(
-    pairs: ArrayLike, same: ArrayLike, *, contradictions: str = "raise"
+    pairs: Array, same: Array, *, contradictions: Literal["raise", "ignore"] = "raise"
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Classes of samples from pairs that are known to have the same value of a factor or not.
 
     Samples linked by pairs of the same value, directly or through others, form a class. The
     classes may be passed as factors to every metric that uses them as such, for instance to
-    :func:`modularity_distance`: which samples agree is all it needs to know.
+    :func:`modularity_distance`, which needs only to know which samples agree.
 
     Parameters
     ----------
@@ -34,8 +30,8 @@ def classes_from_pairs(
         For each pair and factor whether both samples have the same value: true, false, or nan if
         unknown.
     contradictions : {"raise", "ignore"}, default="raise"
-        Whether a pair that is told apart although other pairs link it is an error, or counts as
-        linked.
+        Whether a pair that is said to differ although other pairs link it is an error, or counts
+        as linked.
 
     Returns
     -------
@@ -51,7 +47,7 @@ def classes_from_pairs(
     Notes
     -----
     A sample that no pair links is a class of its own, and such a class never deviates: modularity
-    is overestimated, all the more the fewer pairs there are.
+    is overestimated, by more the fewer pairs there are.
 
     References
     ----------
@@ -98,7 +94,7 @@ def _check_pairs(
             f"{links.dtype} and shape {links.shape}."
         )
     if links.min() < 0:
-        raise ValueError(f"pairs must hold row numbers from 0 on, got {links.min()}.")
+        raise ValueError(f"pairs must hold row numbers >= 0, got {links.min()}.")
     if known.ndim != 2 or len(known) != len(links) or known.shape[1] == 0:
         hint = " Use same[:, None] for one factor." if known.ndim == 1 else ""
         raise ValueError(

@@ -1,1 +1,14 @@
-"""What needs the fitted model itself: its posterior, decoder or likelihood."""
+"""Scores that need the fitted model itself: its decoder or its posterior."""
+
+from ._counterfactual import CounterfactualGenerativenessScorer, counterfactual_generativeness_score
+from ._elbo import ELBODecomposition, elbo_decomposition, elbo_score
+from ._posterior_mig import posterior_mig_score
+
+__all__ = [
+    "CounterfactualGenerativenessScorer",
+    "counterfactual_generativeness_score",
+    "ELBODecomposition",
+    "elbo_decomposition",
+    "elbo_score",
+    "posterior_mig_score",
+]

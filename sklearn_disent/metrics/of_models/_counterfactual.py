@@ -1,8 +1,7 @@
 """Counterfactual generativeness: do the latents of a factor, and only they, generate it?"""
 
-from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -10,19 +9,27 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 
-from .._aggregation import average_of
+from ..._params import (
+    Average,
+    HasMethods,
+    OpenShare,
+    PositiveInt,
+    PositiveShare,
+    RandomStateLike,
+    validated,
+)
+from .._aggregation import Score, average_of
 from .._estimators import unwrap_estimator
 from .._validation import (
-    FACTORS_CODES,
     Checked,
     check_data,
+    check_factors,
     live_codes,
     varied_factors,
     warn_degenerate,
 )
-from ..intervention._robustness import robustness_matrix, top_codes
+from ..intervention._robustness import check_rho, robustness_of, top_codes
 
 __all__ = ["CounterfactualGenerativenessScorer", "counterfactual_generativeness_score"]
 
@@ -30,44 +37,33 @@ _CHUNK = 1024  # rows decoded at a time
 # Decoded uint8 images are within [0, 1], or, through the scalers of a Pipeline, up to 255 again.
 _LARGEST_INTENSITY = 2.0
 
-_OPTIONS: dict[str, list] = {
-    "rho": [Interval(Integral, 1, None, closed="left")],
-    "baseline": [StrOptions({"farthest", "zero", "mean"})],
-    "reading": [StrOptions({"individual", "average", "signed"})],
-    "q": [Interval(Real, 0, 1, closed="right")],
-    "average": FACTORS_CODES["average"],
-}
+# Fitted classifiers, one per factor; or one to be fitted, of which each factor gets a copy.
+Judges = Annotated[Any, HasMethods(["fit", "predict_proba"]), list, tuple]
+Baseline = Literal["farthest", "zero", "mean"]
+Reading = Literal["individual", "average", "signed"]
 
 
-@validate_params(
-    {
-        **_OPTIONS,
-        "classifiers": [HasMethods(["fit", "predict_proba"]), list, tuple, None],
-        "holdout": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": FACTORS_CODES["random_state"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def counterfactual_generativeness_score(
     estimator: Any,
     X: ArrayLike,
     y: ArrayLike,
     *,
-    classifiers: BaseEstimator | Sequence[BaseEstimator] | None = None,
-    rho: int = 1,
-    baseline: str = "farthest",
-    reading: str = "individual",
-    q: float = 0.99,
-    holdout: float = 0.5,
-    average: str | None = "macro",
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    classifiers: Judges | None = None,
+    rho: PositiveInt = 1,
+    baseline: Baseline = "farthest",
+    reading: Reading = "individual",
+    q: PositiveShare = 0.99,
+    holdout: OpenShare = 0.5,
+    average: Average | None = "macro",
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""Counterfactual generativeness: do the latents of a factor, and only they, generate it?
 
     Every factor i has a set :math:`I` of `rho` latents, those most robust to it. An image is
     decoded as it is, with these latents moved to a baseline, and with all others moved. A
-    classifier tells how much that changes the probability of the true value of the factor: it
-    should vanish in the first case and stay in the second. Between 0 and 1, higher is better.
+    classifier gives the probability of the true value of the factor, which should vanish in the
+    first case and stay in the second. Between 0 and 1, higher is better.
 
     .. math:: \mathrm{CG} = \frac1K \sum_i \frac1n \sum_x \Bigl|
         \bigl|p_x - p_x^{I}\bigr| - \bigl|p_x - p_x^{\setminus I}\bigr| \Bigr|
@@ -81,9 +77,9 @@ def counterfactual_generativeness_score(
     y : array-like of shape (n_samples, n_factors)
         The ground-truth factors, as classes.
     classifiers : classifier, list of fitted classifiers or None, default=None
-        Who judges decoded images, by `predict_proba` of flattened rows: a list of fitted ones, one
-        per factor; or one that is not fitted, of which each factor gets a copy. None takes a small
-        convolutional network.
+        What judges decoded images, by `predict_proba` of flattened rows: a list of fitted
+        classifiers, one per factor, or one that is not fitted, of which each factor gets a copy.
+        None takes a small convolutional network.
     rho : int, default=1
         Number of latents per factor, at most the number of latents.
     baseline : {"farthest", "zero", "mean"}, default="farthest"
@@ -115,14 +111,15 @@ def counterfactual_generativeness_score(
 
     Notes
     -----
-    The first two readings are blind to the sign of the difference: a factor that only the *other*
-    latents generate scores 1, too. "signed" tells them apart. If the latents of a factor are all
-    there are, moving the others has no effect.
+    The first two readings ignore the sign of the difference: a factor that only the *other*
+    latents generate scores 1 as well. "signed" distinguishes the two. If a factor has all latents,
+    there are no others to move, and moving them has no effect.
 
-    Images reach classifiers as rows; those of a uint8 X as intensities in [0, 1]. Samples whose
-    value of a factor the classifier has never seen are left out for that factor, with a warning if
-    it was fitted here, else with an error. Factors with a single value are left out with a
-    warning; constant codes generate nothing and score 0, with a warning.
+    Images reach classifiers as rows; those of a uint8 X as intensities in [0, 1]. Samples with a
+    value of a factor that the classifier has never seen are left out for that factor, with a
+    warning, if it was fitted here; a classifier that was passed fitted must know all values.
+    Factors with a single value are left out with a warning. If all codes are constant they generate
+    nothing and the score is 0, with a warning.
 
     The published code selects other latents than the `rho` most robust ones for `rho` above 1.
 
@@ -144,20 +141,22 @@ def counterfactual_generativeness_score(
     1.0
     """
     if y is None:
-        raise ValueError("counterfactual_generativeness_score needs the factors, got y=None.")
+        raise ValueError(
+            "counterfactual_generativeness_score needs the factors, got y=None. Pass y."
+        )
     estimator, X = _reach(estimator, X)
-    fitted = isinstance(classifiers, (list, tuple))
-    if fitted:
+    if isinstance(classifiers, (list, tuple)):
         judges = list(classifiers)
     else:
         to_fit, to_score = train_test_split(
-            np.arange(len(X)), train_size=holdout, random_state=random_state
+            np.arange(np.shape(X)[0]), train_size=holdout, random_state=random_state
         )
         apart = _safe_indexing(X, to_fit), _safe_indexing(y, to_fit)
         shape = _image_shape(X, estimator)
         judges = _fit_judges(*apart, classifiers, shape, random_state)
         X, y = _safe_indexing(X, to_score), _safe_indexing(y, to_score)
-    effects = _effects(estimator, X, y, judges, rho, baseline, q, strict=fitted)
+    strict = isinstance(classifiers, (list, tuple))
+    effects = _effects(estimator, X, y, judges, rho, baseline, q, strict=strict)
     return _aggregate(effects, reading, average)
 
 
@@ -211,27 +210,20 @@ class CounterfactualGenerativenessScorer:
     {'n_components': 2}
     """
 
-    @validate_params(
-        {
-            **{name: _OPTIONS[name] for name in ("rho", "baseline", "reading", "q")},
-            "classifier": [HasMethods(["fit", "predict_proba"]), list, tuple, None],
-            "random_state": FACTORS_CODES["random_state"],
-        },
-        prefer_skip_nested_validation=True,
-    )
+    @validated
     def __init__(
         self,
         X: ArrayLike,
         y: ArrayLike,
-        classifier: BaseEstimator | Sequence[BaseEstimator] | None = None,
+        classifier: Judges | None = None,
         *,
-        rho: int = 1,
-        baseline: str = "farthest",
-        reading: str = "individual",
-        q: float = 0.99,
-        random_state: int | RandomState | None = None,
+        rho: PositiveInt = 1,
+        baseline: Baseline = "farthest",
+        reading: Reading = "individual",
+        q: PositiveShare = 0.99,
+        random_state: RandomStateLike = None,
     ) -> None:
-        self.options = {"rho": rho, "baseline": baseline, "q": q}
+        self.options: dict[str, Any] = {"rho": rho, "baseline": baseline, "q": q}
         self.reading = reading
         if isinstance(classifier, (list, tuple)):
             self.classifiers = list(classifier)
@@ -258,7 +250,7 @@ class CounterfactualGenerativenessScorer:
         if not _decodes(estimator):
             raise TypeError(_cannot_decode(estimator))
         effects = _effects(estimator, X, y, self.classifiers, **self.options, strict=False)
-        return _aggregate(effects, self.reading, "macro")
+        return float(_aggregate(effects, self.reading, "macro"))
 
     def __repr__(self) -> str:
         options = {**self.options, "reading": self.reading}
@@ -280,7 +272,7 @@ class Effects(NamedTuple):
     """(n_factors,), which of them can be scored."""
 
 
-def _aggregate(effects: Effects, reading: str, average: str | None) -> float | NDArray:
+def _aggregate(effects: Effects, reading: str, average: str | None) -> Score:
     values = [
         _generativeness(own, others, reading) if used else 0.0
         for own, others, used in zip(*effects)
@@ -310,11 +302,13 @@ def _effects(
 ) -> Effects:
     codes = np.asarray(estimator.transform(X))
     checked = check_data(y, codes)
-    n_factors, n_codes = checked.factors.shape[1], checked.codes.shape[1]
-    if rho > n_codes:
-        raise ValueError(f"rho must not exceed the number of codes, {n_codes}, got {rho}.")
+    n_factors = checked.factors.shape[1]
+    check_rho(rho, checked)
     if len(judges) != n_factors:
-        raise ValueError(f"classifiers must be one per factor, {n_factors}, got {len(judges)}.")
+        raise ValueError(
+            f"classifiers must be one per factor, {n_factors}, got {len(judges)}. Pass a list with "
+            "one fitted classifier for each column of y."
+        )
     used = varied_factors(checked.factors)
     columns = [_true_columns(judge, labels_of(y, k), k, strict) for k, judge in enumerate(judges)]
     used &= [bool((column >= 0).any()) for column in columns]
@@ -335,7 +329,7 @@ def _effects(
                     continue
                 changed = np.where(moved, target[rows], checked.codes[rows])[seen]
                 effect[k].append(np.abs(before - answer(decode(changed))))
-    return Effects(*([_join(parts) for parts in effect] for effect in (own, others)), used)
+    return Effects([_join(parts) for parts in own], [_join(parts) for parts in others], used)
 
 
 def _latent_sets(checked: Checked, rho: int, q: float) -> NDArray[np.bool_]:
@@ -344,7 +338,7 @@ def _latent_sets(checked: Checked, rho: int, q: float) -> NDArray[np.bool_]:
     if not live.any():
         warn_degenerate("All codes are constant: they generate nothing.")
     sets = np.zeros((checked.factors.shape[1], len(live)), dtype=bool)
-    sets[:, live] = top_codes(robustness_matrix(checked, q)[:, live], rho)
+    sets[:, live] = top_codes(robustness_of(checked, q)[:, live], rho)
     return sets
 
 
@@ -359,7 +353,7 @@ def _baseline(codes: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
 
 
 class _Decoder:
-    """Decodes codes to rows in the units in which classifiers know observations."""
+    """Decodes codes to rows in the units of the observations that classifiers were fitted on."""
 
     def __init__(self, estimator: Any, X: ArrayLike):
         self.estimator = estimator
@@ -372,7 +366,7 @@ class _Decoder:
         if rows.shape[1] != self.n_features:
             raise ValueError(
                 f"{type(self.estimator).__name__} decodes to {rows.shape[1]} values, but the "
-                f"observations that classifiers know have {self.n_features}."
+                f"observations have {self.n_features}. Pass observations as it decodes them."
             )
         if self.is_uint8 and np.abs(rows).max() > _LARGEST_INTENSITY:
             rows = rows / 255.0
@@ -400,13 +394,14 @@ def _fit_judges(
     random_state: int | RandomState | None,
 ) -> list[Any]:
     """One classifier per factor; None where the factor has a single value."""
-    rows = np.asarray(X).reshape(len(X), -1)
-    n_factors = check_data(y, np.zeros((len(rows), 1))).factors.shape[1]
+    rows = np.asarray(X)
+    rows = rows.reshape(len(rows), -1)
+    n_factors = check_factors(y).factors.shape[1]
     if rows.dtype == np.uint8 and rows.max() > 1:
         rows = rows.astype(np.float32) / 255.0
     if classifier is None:
         # Not at the top: metrics load without torch.
-        from sklearn_disent.models._classifier import ImageClassifier
+        from ...models._classifier import ImageClassifier
 
         classifier = ImageClassifier(image_shape=image_shape, random_state=random_state)
     judges = []
@@ -425,7 +420,7 @@ def _true_columns(judge: Any, labels: NDArray, k: int, strict: bool) -> NDArray[
     if unseen and strict:
         raise ValueError(
             f"The classifier of factor {k} must know all its values, but its classes_ lack "
-            f"{', '.join(unseen)}."
+            f"{', '.join(unseen)}. Fit it on data that have them."
         )
     if unseen:
         warn_degenerate(

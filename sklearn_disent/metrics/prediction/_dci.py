@@ -1,15 +1,14 @@
 """DCI scores: how the importance of codes for predicting factors is distributed."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import StrOptions, validate_params
 
-from .._aggregation import average_of, concentration
-from .._validation import warn_degenerate, warn_single_valued
-from ._predictors import PREDICTION, Importance, Predictor, Split, importance_of
+from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, validated
+from .._aggregation import Score, average_of, concentration
+from .._validation import check_data, warn_degenerate, warn_single_valued
+from ._predictors import Importance, Predictors, Split, importance_of
 
 __all__ = [
     "DCIScores",
@@ -19,7 +18,7 @@ __all__ = [
     "dci_scores",
 ]
 
-_WEIGHTED = {**PREDICTION, "average": [StrOptions({"weighted", "macro"}), None]}
+WeightedAverage = Literal["weighted", "macro"]
 
 
 class DCIScores(NamedTuple):
@@ -30,19 +29,19 @@ class DCIScores(NamedTuple):
     informativeness: float
 
 
-@validate_params(_WEIGHTED, prefer_skip_nested_validation=True)
+@validated
 def dci_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
-    test_size: float = 0.25,
-    split: Split = None,
-    average: str | None = "weighted",
-    nan_policy: str = "raise",
+    estimator: Predictors | None = None,
+    test_size: OpenShare = 0.25,
+    split: Split | None = None,
+    average: WeightedAverage | None = "weighted",
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""DCI disentanglement: is each code important for one factor alone?
 
     Every factor is predicted from all codes. A code is disentangled if its importances for the
@@ -64,13 +63,13 @@ def dci_disentanglement_score(
         Predictor of one factor from all codes: any scikit-learn classifier or regressor, used
         for all factors, or one for classes and one for continuous factors. Importance is its
         `feature_importances_`, its absolute `coef_` (mean over classes), or, where it has
-        neither, the loss of held-out score when a code is shuffled. None means extra trees.
+        neither, the drop of the held-out score when a code is shuffled. None means extra trees.
     test_size : float, default=0.25
         Share of the rows held out at random.
     split : tuple (train, test) of array-likes or None, default=None
         Row indices (or masks) to fit and to score on, instead of a random split.
     average : {"weighted", "macro"} or None, default="weighted"
-        The mean weighted by importance, as published, the plain mean over codes of some
+        The mean weighted by importance, as published, the plain mean over codes with some
         importance, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
@@ -92,14 +91,14 @@ def dci_disentanglement_score(
     Notes
     -----
     The default is ``ExtraTreesClassifier(50, max_features=None, min_samples_leaf=2)`` (or the
-    regressor), which is much faster than the gradient boosting of the well-known
-    implementations and ranks codes much alike; its importances are less extreme where codes are
-    entangled. For theirs pass ``GradientBoostingClassifier()``, for the original lasso
-    ``make_pipeline(StandardScaler(), Lasso(0.02))``: coefficients depend on the scale of codes,
-    which are passed on as they are. Importances of tied codes are shared among them.
+    regressor), which is much faster than the gradient boosting of well-known implementations and
+    ranks codes in much the same way; its importances are less extreme where codes are entangled.
+    Pass ``GradientBoostingClassifier()`` for gradient boosting, and
+    ``make_pipeline(StandardScaler(), Lasso(0.02))`` for the original lasso: coefficients depend on
+    the scale of codes, which are passed on as they are. Equal codes share their importance.
 
-    A code without importance, constant ones included, has score and weight 0; if no code has
-    any, the score is 0, with a warning. With a single factor, every code of some importance
+    A code without importance, such as a constant one, has score and weight 0; if no code has
+    any, the score is 0, with a warning. With a single factor, every code with some importance
     scores 1. Factors with a single value are left out, with a warning.
 
     References
@@ -118,33 +117,25 @@ def dci_disentanglement_score(
     >>> dci_disentanglement_score(factors, mixed, random_state=0) < 0.2
     True
     """
-    fits = importance_of(
-        factors,
-        codes,
-        estimator=estimator,
-        test_size=test_size,
-        split=split,
-        nan_policy=nan_policy,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return _disentanglement(fits, average)
 
 
-@validate_params(_WEIGHTED, prefer_skip_nested_validation=True)
+@validated
 def dci_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
-    test_size: float = 0.25,
-    split: Split = None,
-    average: str | None = "weighted",
-    nan_policy: str = "raise",
+    estimator: Predictors | None = None,
+    test_size: OpenShare = 0.25,
+    split: Split | None = None,
+    average: WeightedAverage | None = "weighted",
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""DCI completeness: is one code alone important for each factor?
 
     Every factor is predicted from all codes. A factor is completely captured if the importances
@@ -191,11 +182,10 @@ def dci_completeness_score(
 
     Notes
     -----
-    D counts all codes, constant ones too, as published. Copies of a code share its importance:
-    two equal codes per factor cost log 2 / log D. A factor for which no code has
-    importance scores 0; a lone code of some importance scores 1. Factors with a single value are
-    left out, with a warning (nan if `average` is None). See :func:`dci_disentanglement_score`
-    about the estimator.
+    D counts all codes, constant ones included, as published. Copies of a code share its importance:
+    two equal codes per factor cost log 2 / log D. A factor for which no code has importance scores
+    0; a single code with some importance scores 1. Factors with a single value are left out, with a
+    warning (nan if `average` is None). See :func:`dci_disentanglement_score` about the estimator.
 
     References
     ----------
@@ -213,33 +203,25 @@ def dci_completeness_score(
     >>> dci_completeness_score(factors, doubled, random_state=0) < 0.6
     True
     """
-    fits = importance_of(
-        factors,
-        codes,
-        estimator=estimator,
-        test_size=test_size,
-        split=split,
-        nan_policy=nan_policy,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return _completeness(fits, average)
 
 
-@validate_params(PREDICTION, prefer_skip_nested_validation=True)
+@validated
 def dci_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
-    test_size: float = 0.25,
-    split: Split = None,
-    average: str | None = "macro",
-    nan_policy: str = "raise",
+    estimator: Predictors | None = None,
+    test_size: OpenShare = 0.25,
+    split: Split | None = None,
+    average: Average | None = "macro",
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
-) -> float | NDArray[np.float64]:
+    random_state: RandomStateLike = None,
+) -> Score:
     r"""DCI informativeness: how well do all codes together predict each factor?
 
     Accuracy on held-out rows for classes, :math:`r^2` for continuous factors and regressors.
@@ -281,7 +263,7 @@ def dci_informativeness_score(
     -----
     The paper reports the normalised root mean square error of regressors, which is lower for
     better codes; here an :math:`r^2` below 0 counts as 0. A class that is missing from the
-    training rows is simply never predicted. Factors with a single value are left out, with a
+    training rows is never predicted. Factors with a single value are left out, with a
     warning (nan if `average` is None).
 
     References
@@ -300,31 +282,23 @@ def dci_informativeness_score(
     >>> dci_informativeness_score(factors, rng.normal(size=(400, 2)), random_state=0) < 0.4
     True
     """
-    fits = importance_of(
-        factors,
-        codes,
-        estimator=estimator,
-        test_size=test_size,
-        split=split,
-        nan_policy=nan_policy,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return average_of(fits.informativeness, fits.used, average)
 
 
-@validate_params(PREDICTION, prefer_skip_nested_validation=True)
+@validated
 def dci_scores(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
-    test_size: float = 0.25,
-    split: Split = None,
-    nan_policy: str = "raise",
+    estimator: Predictors | None = None,
+    test_size: OpenShare = 0.25,
+    split: Split | None = None,
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
+    random_state: RandomStateLike = None,
 ) -> DCIScores:
     """Disentanglement, completeness and informativeness from one fit per factor.
 
@@ -375,36 +349,28 @@ def dci_scores(
     >>> round(scores.disentanglement, 3), round(scores.completeness, 3), scores.informativeness
     (1.0, 1.0, 1.0)
     """
-    fits = importance_of(
-        factors,
-        codes,
-        estimator=estimator,
-        test_size=test_size,
-        split=split,
-        nan_policy=nan_policy,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return _dci(fits)
 
 
 def _dci(fits: Importance) -> DCIScores:
     return DCIScores(
-        _disentanglement(fits, "weighted"),
-        _completeness(fits, "weighted"),
-        average_of(fits.informativeness, fits.used, "macro"),
+        float(_disentanglement(fits, "weighted")),
+        float(_completeness(fits, "weighted")),
+        float(average_of(fits.informativeness, fits.used, "macro")),
     )
 
 
-def _disentanglement(fits: Importance, average: str | None) -> float | NDArray[np.float64]:
+def _disentanglement(fits: Importance, average: str | None) -> Score:
     # The base of the entropy is the number of factors that vary. If none does, all is zero.
     importance = fits.importance[fits.used] if fits.used.any() else fits.importance
     per_code = concentration(importance, axis=0)
     return per_code if average is None else _mean(per_code, importance.sum(axis=0), average)
 
 
-def _completeness(fits: Importance, average: str | None) -> float | NDArray[np.float64]:
+def _completeness(fits: Importance, average: str | None) -> Score:
     per_factor = concentration(fits.importance, axis=1)
     if average is None:
         return np.where(fits.used, per_factor, np.nan)

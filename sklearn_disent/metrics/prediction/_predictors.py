@@ -1,8 +1,7 @@
-"""Factors predicted from codes: splits, fits, and the matrices that come of them."""
+"""Factors predicted from codes: splits, fits, and the matrices that result."""
 
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
@@ -11,40 +10,44 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, clone, is_classifier, is_regressor
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.inspection import permutation_importance
-from sklearn.pipeline import Pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+from ..._params import Array, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
+from .._estimators import path_to_model
+from .._numeric import standardize
 from .._sharing import shared
-from .._validation import FACTORS_CODES, Checked, check_data, live_codes, warn_if_constant
-
-# Constraints of every metric that predicts factors.
-PREDICTION: dict[str, list] = {
-    **FACTORS_CODES,
-    "estimator": [HasMethods(["fit", "predict"]), tuple, None],
-    "classifier": [HasMethods(["fit", "predict"]), None],
-    "method": [StrOptions({"auto", "r2", "svc"})],
-    "test_size": [Interval(Real, 0, 1, closed="neither")],
-    "split": [tuple, list, None],
-    "n_jobs": [Integral, None],
-}
+from .._validation import Checked, check_data, warn_if_constant
 
 # (classifier, regressor), or one of them for all factors.
-Predictor = BaseEstimator | tuple[BaseEstimator, BaseEstimator] | None
-Split = tuple[ArrayLike, ArrayLike] | None
+Predictors = Predictor | tuple[Predictor, Predictor]
+Split = tuple[ArrayLike, ArrayLike] | list[ArrayLike]
+Method = Literal["auto", "r2", "svc"]
 
-# Shuffles of each code where an estimator tells nothing of its own about importance.
+# Shuffles of each code where an estimator has no importances of its own.
 _N_REPEATS = 5
 
 # Codes of linear classifiers are scaled down to this if they are larger.
 _LARGEST_CODE = 1e20
 
 
+class Task(NamedTuple):
+    """One factor to be predicted."""
+
+    predictor: BaseEstimator
+    X: NDArray[np.float64]
+    """(n, D): what it is predicted from."""
+    y: NDArray
+    """(n,): classes for a classifier, numbers for a regressor."""
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    seed: int
+
+
 class Importance(NamedTuple):
-    """What predictors of all codes tell about each factor."""
+    """What comes of predicting each factor from all codes."""
 
     importance: NDArray[np.float64]
     """(n_factors, n_codes), zeros for a factor of a single value."""
@@ -63,126 +66,144 @@ class Predictability(NamedTuple):
     """(n_factors,), which factors vary."""
 
 
-@shared
-def importance_of(
+@validated
+def correlation_matrix(
     factors: ArrayLike,
     codes: ArrayLike,
     *,
-    estimator: Predictor = None,
-    test_size: float = 0.25,
-    split: Split = None,
-    nan_policy: str = "raise",
+    sample_weight: Array | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> NDArray[np.float64]:
+    """Absolute Pearson correlation (n_factors, n_codes) of factor values and codes."""
+    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    return absolute_correlation(data)
+
+
+@validated
+def importance_matrix(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    estimator: Predictors | None = None,
+    test_size: OpenShare = 0.25,
+    split: Split | None = None,
+    nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
+    random_state: RandomStateLike = None,
+) -> NDArray[np.float64]:
+    """Importance (n_factors, n_codes) of every code to a predictor of the factor from all codes."""
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    return importance_of(data, estimator, test_size, split, n_jobs, random_state).importance
+
+
+@validated
+def predictability_matrix(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    method: Method = "auto",
+    classifier: Predictor | None = None,
+    test_size: OpenShare = 0.25,
+    split: Split | None = None,
+    nan_policy: NanPolicy = "raise",
+    n_jobs: int | None = None,
+    random_state: RandomStateLike = None,
+) -> NDArray[np.float64]:
+    """r^2 or held-out accuracy (n_factors, n_codes) of predicting a factor from one code."""
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    options = (method, classifier, test_size, split, n_jobs, random_state)
+    return predictability_of(data, *options).relevance
+
+
+@shared
+def importance_of(
+    data: Checked,
+    estimator: Predictors | None,
+    test_size: float,
+    split: Split | None,
+    n_jobs: int | None,
+    random_state: int | RandomState | None,
 ) -> Importance:
-    """Validate, then fit one predictor per factor: the first line of the DCI scores."""
-    checked = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
-    warn_if_constant(checked.codes, "they predict no factor")
-    random_state = check_random_state(random_state)
-    train, test = split_rows(checked, len(codes), split, test_size, random_state)
-    predictors = predictors_for(estimator, checked.kinds, _forests)
-    # Trees round to float32: the range goes to [0, 1] first. Others get the codes as they are.
-    X = unit_range(checked.codes) if estimator is None else checked.codes
-    used = np.ptp(checked.factors, axis=0) > 0
-    importance = np.zeros((len(used), X.shape[1]))
-    informativeness = np.zeros(len(used))
-    seeds = draw_seeds(random_state, len(used))
-    fitted = np.flatnonzero(used)
-    results = run(
-        [
-            (_importance, predictors[k], X, target_of(checked, k, predictors[k]), train, test, s)
-            for k, s in zip(fitted, seeds[fitted])
-        ],
-        n_jobs,
-    )
-    for k, (weights, score) in zip(fitted, results):
-        importance[k], informativeness[k] = weights, score
+    """Importance of all codes to one predictor per factor, and how well it predicts."""
+    warn_if_constant(data.codes, "they predict no factor")
+    rng = check_random_state(random_state)
+    parts = split_rows(data, split, test_size, rng)
+    used = np.ptp(data.factors, axis=0) > 0
+    X, predictors = predictors_for(data, estimator, _forests)
+    seeds = draw_seeds(rng, len(used))
+    targets = [target_of(data, k, predictor) for k, predictor in enumerate(predictors)]
+    jobs = [
+        (_importance, Task(predictors[k], X, targets[k], *parts, seeds[k]))
+        for k in np.flatnonzero(used)
+    ]
+    importance, informativeness = np.zeros((len(used), X.shape[1])), np.zeros(len(used))
+    for k, result in zip(np.flatnonzero(used), run(jobs, n_jobs)):
+        importance[k], informativeness[k] = result
     return Importance(importance, informativeness, used)
 
 
 @shared
 def predictability_of(
-    factors: ArrayLike,
-    codes: ArrayLike,
-    *,
-    method: str = "auto",
-    classifier: BaseEstimator | None = None,
-    test_size: float = 0.25,
-    split: Split = None,
-    nan_policy: str = "raise",
-    n_jobs: int | None = None,
-    random_state: int | RandomState | None = None,
+    data: Checked,
+    method: str,
+    classifier: Predictor | None,
+    test_size: float,
+    split: Split | None,
+    n_jobs: int | None,
+    random_state: int | RandomState | None,
 ) -> Predictability:
-    """Validate, then predict every factor from every single code: the first line of SAP.
+    """How well each single code predicts each factor.
 
     An entry is the r^2 of a linear regression on all rows ("r2"), or the held-out accuracy of a
     linear classifier ("svc"); "auto" takes the latter for categorical factors only.
     """
-    checked = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
-    warn_if_constant(checked.codes, "they predict no factor")
-    used = np.ptp(checked.factors, axis=0) > 0
-    if method == "auto":
-        classified = np.array([kind == "categorical" for kind in checked.kinds])
-    else:
-        classified = np.full(len(used), method == "svc")
-    relevance = correlation_matrix(checked) ** 2
+    warn_if_constant(data.codes, "they predict no factor")
+    used = np.ptp(data.factors, axis=0) > 0
+    kinds = np.array(data.kinds)
+    classified = kinds == "categorical" if method == "auto" else np.full(len(used), method == "svc")
+    relevance = absolute_correlation(data) ** 2
     fitted = np.flatnonzero(classified & used)
     if len(fitted) == 0:
         return Predictability(relevance, used)
-    model = _linear_classifier(classifier, [checked.kinds[k] for k in fitted])
-    random_state = check_random_state(random_state)
-    train, test = split_rows(checked, len(codes), split, test_size, random_state)
-    seeds = draw_seeds(random_state, len(used))
+    model = _linear_classifier(classifier, kinds[fitted].tolist())
+    rng = check_random_state(random_state)
+    parts = split_rows(data, split, test_size, rng)
+    seeds = draw_seeds(rng, len(used))
     # The solver squares codes, and does not come to an end with those that overflow.
-    X = checked.codes / max(np.abs(checked.codes).max() / _LARGEST_CODE, 1.0)
-    relevance[fitted] = run(
-        [
-            (_single_code_scores, model, X, checked.factors[:, k], train, test, s)
-            for k, s in zip(fitted, seeds[fitted])
-        ],
-        n_jobs,
-    )
+    X = data.codes / max(np.abs(data.codes).max() / _LARGEST_CODE, 1.0)
+    tasks = [Task(model, X, data.factors[:, k], *parts, seeds[k]) for k in fitted]
+    relevance[fitted] = run([(_single_code_scores, task) for task in tasks], n_jobs)
     return Predictability(relevance, used)
 
 
-def correlation_matrix(checked: Checked) -> NDArray[np.float64]:
+def absolute_correlation(data: Checked) -> NDArray[np.float64]:
     """Absolute Pearson correlation of factor values and codes, 0 where either is constant."""
-    weight = checked.sample_weight
-
-    def standardise(X: NDArray) -> NDArray:
-        varied = live_codes(X, warn=False)
-        # The largest magnitude goes first: the squares of tiny values would vanish.
-        X = X - np.average(X, axis=0, weights=weight)
-        X = X / np.where(varied, np.abs(X).max(axis=0), 1.0)
-        scale = np.sqrt(np.average(X**2, axis=0, weights=weight))
-        return np.where(varied, X / np.where(varied, scale, 1.0), 0.0)
-
-    Y, Z = standardise(checked.values), standardise(checked.codes)
+    weight = data.sample_weight
+    Y, Z = standardize(data.values, weight), standardize(data.codes, weight)
     if weight is not None:
         Z = Z * (weight / weight.mean())[:, None]
     return np.clip(np.abs(Y.T @ Z) / len(Z), 0.0, 1.0)
 
 
 def split_rows(
-    checked: Checked,
-    n_given: int,
-    split: Split,
+    data: Checked,
+    split: Split | None,
     test_size: float,
-    random_state: RandomState,
+    rng: RandomState,
     max_samples: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to fit on and rows to score on: those given, or a random split with both non-empty."""
-    n_samples = len(checked.codes)
+    n_samples = len(data.codes)
     if split is None:
-        order = random_state.permutation(n_samples)[:max_samples]
+        order = rng.permutation(n_samples)[:max_samples]
         n_test = min(max(round(test_size * len(order)), 1), len(order) - 1)
         return order[n_test:], order[:n_test]
     if len(split) != 2:
         raise ValueError(f"split must be a pair (train, test) of row indices, got {len(split)}.")
-    if n_samples != n_given:
+    if n_samples != data.n_given:
         raise ValueError(
-            f"split holds row numbers, but nan_policy='omit' dropped {n_given - n_samples} rows. "
-            "Drop the rows with missing values first, then split."
+            f"split holds row numbers, but nan_policy='omit' dropped {data.n_given - n_samples} "
+            "rows. Drop the rows with missing values first, then split."
         )
     return _as_rows(split[0], "train", n_samples), _as_rows(split[1], "test", n_samples)
 
@@ -205,13 +226,20 @@ def _as_rows(part: ArrayLike, name: str, n_samples: int) -> NDArray[np.int64]:
 
 
 def predictors_for(
-    estimator: Predictor,
-    kinds: Sequence[str],
+    data: Checked,
+    estimator: Predictors | None,
     default: Callable[[], tuple[BaseEstimator, BaseEstimator]],
-) -> list[BaseEstimator]:
-    """One unfitted estimator per factor: classifiers for classes, regressors for continuous."""
+) -> tuple[NDArray[np.float64], list[BaseEstimator]]:
+    """Codes to predict from, and one unfitted estimator per factor: a classifier for classes, a
+    regressor for continuous values.
+    """
     if estimator is None:
-        estimator = default()
+        # Trees round to float32: the range goes to [0, 1] first. Others get the codes as they are.
+        return unit_range(data.codes), _one_per_factor(default(), data.kinds)
+    return data.codes, _one_per_factor(estimator, data.kinds)
+
+
+def _one_per_factor(estimator: Predictors, kinds: Sequence[str]) -> list[BaseEstimator]:
     if isinstance(estimator, tuple):
         if len(estimator) != 2 or not (is_classifier(estimator[0]) and is_regressor(estimator[1])):
             raise ValueError(
@@ -231,14 +259,14 @@ def predictors_for(
     return [estimator] * len(kinds)
 
 
-def target_of(checked: Checked, k: int, predictor: BaseEstimator) -> NDArray:
+def target_of(data: Checked, k: int, predictor: BaseEstimator) -> NDArray:
     """Factor k as a classifier (class indices) or a regressor (numbers) wants it."""
-    return checked.factors[:, k] if is_classifier(predictor) else checked.values[:, k]
+    return data.factors[:, k] if is_classifier(predictor) else data.values[:, k]
 
 
-def draw_seeds(random_state: RandomState, *shape: int) -> NDArray[np.int64]:
+def draw_seeds(rng: RandomState, *shape: int) -> NDArray[np.int64]:
     """One seed per fit, drawn before any of them runs, so that n_jobs changes nothing."""
-    return random_state.randint(np.iinfo(np.int32).max, size=shape)
+    return rng.randint(np.iinfo(np.int32).max, size=shape)
 
 
 def run(jobs: Sequence[tuple], n_jobs: int | None) -> list[Any]:
@@ -262,15 +290,9 @@ def unit_range(codes: NDArray[np.float64]) -> NDArray[np.float64]:
     return (codes - low) / np.where(spread > 0, spread, 1.0)
 
 
-def fit_and_predict(
-    predictor: BaseEstimator,
-    X: NDArray[np.float64],
-    y: NDArray,
-    train: NDArray[np.int64],
-    test: NDArray[np.int64],
-    seed: int,
-) -> tuple[BaseEstimator | None, float]:
+def fit_and_predict(task: Task) -> tuple[BaseEstimator | None, float]:
     """Fitted model and its held-out score; no model if the training rows hold one value only."""
+    predictor, X, y, train, test, seed = task
     first = y[train[0]]
     if (y[train] == first).all():
         return None, held_out_score(predictor, y[test], np.full(len(test), first))
@@ -299,26 +321,20 @@ def held_out_score(predictor: BaseEstimator, y: NDArray, predicted: NDArray) -> 
     return float(max(1.0 - error / total, 0.0))
 
 
-def _importance(
-    predictor: BaseEstimator,
-    X: NDArray[np.float64],
-    y: NDArray,
-    train: NDArray[np.int64],
-    test: NDArray[np.int64],
-    seed: int,
-) -> tuple[NDArray[np.float64], float]:
-    model, score = fit_and_predict(predictor, X, y, train, test, seed)
+def _importance(task: Task) -> tuple[NDArray[np.float64], float]:
+    model, score = fit_and_predict(task)
+    n_codes = task.X.shape[1]
     if model is None:
-        return np.zeros(X.shape[1]), score
-    weights = _own_importance(model, X.shape[1])
+        return np.zeros(n_codes), score
+    weights = _own_importance(model, n_codes)
     if weights is None:
         result = permutation_importance(
             model,
-            X[test],
-            y[test],
+            task.X[task.test],
+            task.y[task.test],
             scoring=lambda model, X, y: held_out_score(model, y, model.predict(X)),
             n_repeats=_N_REPEATS,
-            random_state=int(seed),
+            random_state=int(task.seed),
         )
         # A code whose shuffling helps is as unimportant as one whose shuffling does nothing.
         weights = np.maximum(result.importances_mean, 0.0)
@@ -332,13 +348,10 @@ def _importance(
 
 def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] | None:
     """Importances or absolute coefficients (mean over classes) of a fitted model, if any."""
-    model = getattr(model, "best_estimator_", model)
-    if isinstance(model, Pipeline):
-        steps = [step for _, step in model.steps if step not in (None, "passthrough")]
-        # Behind a PCA, say, coefficients no longer belong to codes.
-        if not all(isinstance(step, OneToOneFeatureMixin) for step in steps[:-1]):
-            return None
-        model = steps[-1]
+    before, model = path_to_model(model)
+    # Behind a PCA, say, coefficients no longer belong to codes.
+    if not all(isinstance(step, OneToOneFeatureMixin) for step in before):
+        return None
     for name in ("feature_importances_", "coef_"):
         weights = getattr(model, name, None)
         if weights is not None:
@@ -349,21 +362,14 @@ def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] |
     return None
 
 
-def _single_code_scores(
-    predictor: BaseEstimator,
-    codes: NDArray[np.float64],
-    y: NDArray,
-    train: NDArray[np.int64],
-    test: NDArray[np.int64],
-    seed: int,
-) -> list[float]:
-    columns = range(codes.shape[1])
-    return [fit_and_predict(predictor, codes[:, [j]], y, train, test, seed)[1] for j in columns]
+def _single_code_scores(task: Task) -> list[float]:
+    columns = range(task.X.shape[1])
+    return [fit_and_predict(task._replace(X=task.X[:, [j]]))[1] for j in columns]
 
 
 def _forests() -> tuple[BaseEstimator, BaseEstimator]:
-    # All codes compete for every split: with a random subset, codes that know nothing of the
-    # factor would be split on for want of others, and perfect codes would not score 1.
+    # All codes compete for every split: with a random subset, codes independent of the factor
+    # would be split on for want of others, and perfect codes would not score 1.
     # Leaves of 2: larger ones miss what gradient boosting finds in fine structure of a code,
     # pure ones fit noise.
     options = {"n_estimators": 50, "max_features": None, "min_samples_leaf": 2}

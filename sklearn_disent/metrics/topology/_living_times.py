@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 from importlib.util import find_spec
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,8 +12,15 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from ..._params import (
+    AtLeastTwo,
+    PositiveInt,
+    PositiveShare,
+    RandomStateLike,
+    Verbose,
+    validated,
+)
 from .._validation import warn_degenerate
 from ._witness import holes_of
 
@@ -25,17 +31,7 @@ _BATCH = 10
 # From this many features on, distances by matrix products are faster than pair by pair.
 _MANY_FEATURES = 32
 
-# Constraints of the parameters that all functions of living times share.
-LIVING_TIMES: dict[str, list] = {
-    "n_landmarks": [Interval(Integral, 1, None, closed="left")],
-    "gamma": [Interval(Real, 0, 1, closed="right")],
-    "n_repeats": [Interval(Integral, 1, None, closed="left")],
-    "max_holes": [Interval(Integral, 2, None, closed="left")],
-    "backend": [StrOptions({"numpy", "gudhi"})],
-    "random_state": ["random_state"],
-    "n_jobs": [Integral, None],
-    "verbose": ["verbose"],
-}
+Backend = Literal["numpy", "gudhi"]
 
 
 class Settings(NamedTuple):
@@ -49,22 +45,19 @@ class Settings(NamedTuple):
     backend: str = "numpy"
 
 
-@validate_params(
-    {**LIVING_TIMES, "overflow": [StrOptions({"clip", "drop"})]},
-    prefer_skip_nested_validation=True,
-)
+@validated
 def relative_living_times(
     X: ArrayLike,
     *,
-    n_landmarks: int = 32,
-    gamma: float = 1 / 8,
-    n_repeats: int = 100,
-    max_holes: int = 100,
-    overflow: str = "clip",
-    backend: str = "numpy",
-    random_state: int | RandomState | None = None,
+    n_landmarks: PositiveInt = 32,
+    gamma: PositiveShare = 1 / 8,
+    n_repeats: PositiveInt = 100,
+    max_holes: AtLeastTwo = 100,
+    overflow: Literal["clip", "drop"] = "clip",
+    backend: Backend = "numpy",
+    random_state: RandomStateLike = None,
     n_jobs: int | None = None,
-    verbose: int = 0,
+    verbose: Verbose = 0,
 ) -> NDArray[np.float64]:
     r"""For what share of the scales does a cloud of points have 0, 1, 2, ... holes?
 
@@ -94,13 +87,13 @@ def relative_living_times(
         Whether a larger number of holes counts as max_holes - 1, or not at all: then rows sum to
         less than 1.
     backend : {"numpy", "gudhi"}, default="numpy"
-        Who computes the holes. Both give the same; gudhi is an optional dependency.
+        Which code computes the holes. Both give the same; gudhi is an optional dependency.
     random_state : int, RandomState instance or None, default=None
-        Draws the landmarks. The result does not depend on `n_jobs`.
+        Determines the landmarks. The result does not depend on `n_jobs`.
     n_jobs : int or None, default=None
         Number of parallel workers over the repeats, as in joblib.
     verbose : int, default=0
-        How much joblib tells of its progress.
+        How much joblib reports of its progress.
 
     Returns
     -------
@@ -252,7 +245,7 @@ def lifetime_histogram(
     if overflow == "drop":
         share = np.where(holes < max_holes, share, 0.0)
     # Between simultaneous events the number may be negative, for no time at all.
-    return np.bincount(np.clip(holes, 0, max_holes - 1), share, max_holes)
+    return np.bincount(np.clip(holes, 0, max_holes - 1), share, max_holes).astype(np.float64)
 
 
 def _holes_by_gudhi(

@@ -1,9 +1,8 @@
 """Disentanglement of a generative model by the topology of what it generates."""
 
 import warnings
-from collections.abc import Callable, Iterable
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from joblib import Parallel
@@ -12,33 +11,41 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.cluster import SpectralCoclustering
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 
-from .._validation import FACTORS_CODES, warn_degenerate
-from ._living_times import LIVING_TIMES, Settings, check_backend, draw_landmarks, living_times
-from ._submanifolds import Family, check_decoder, decoded_families, factor_families, prior_of
+from ..._params import (
+    AtLeastOne,
+    AtLeastTwo,
+    FactorBins,
+    NanPolicy,
+    PositiveInt,
+    PositiveShare,
+    RandomStateLike,
+    Verbose,
+    validated,
+)
+from .._validation import check_factors, warn_degenerate
+from ._living_times import Backend, Settings, check_backend, draw_landmarks, living_times
+from ._submanifolds import (
+    Embedding,
+    Family,
+    Prior,
+    check_decoder,
+    decoded_families,
+    factor_families,
+    prior_of,
+)
 from ._transport import Quantiles, quantile_distance, quantile_mean, rebin
 
 __all__ = ["manifold_topology_score"]
 
-# Constraints shared with the display of signatures.
-SIGNATURES: dict[str, list] = {
-    **LIVING_TIMES,
-    "n_samples": [Interval(Integral, 1, None, closed="left")],
-    "n_values": [Interval(Integral, 1, None, closed="left")],
-    "embedding": [HasMethods("transform"), callable, None],
-    "factor_bins": FACTORS_CODES["factor_bins"],
-    "nan_policy": FACTORS_CODES["nan_policy"],
-}
-
-PRIOR: list = [StrOptions({"normal", "uniform", "encoded"}), callable]
-
 
 class Signature(NamedTuple):
-    """What is known of one latent or factor."""
+    """Living times of one latent or factor, value by value."""
 
-    index: int
+    number: int
+    """Which latent or factor."""
     values: NDArray
+    """(n_values,), at which it was held."""
     times: NDArray[np.float64]
     """(n_values, n_repeats, max_holes), relative living times."""
 
@@ -61,45 +68,35 @@ class Biclusters(NamedTuple):
     """How many biclusters lack a row, a column, or an outside."""
 
 
-@validate_params(
-    {
-        **SIGNATURES,
-        "prior": PRIOR,
-        "aggregation": [StrOptions({"pairwise", "barycenter"})],
-        "p": [Interval(Real, 1, None, closed="left")],
-        "n_clusters": [Interval(Integral, 2, None, closed="left"), None],
-        "return_details": ["boolean"],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def manifold_topology_score(
     estimator: Any,
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     *,
-    n_samples: int = 1000,
-    n_values: int = 10,
-    prior: str | Callable[[int, RandomState], ArrayLike] = "normal",
-    embedding: Any = None,
-    n_landmarks: int = 32,
-    gamma: float = 1 / 8,
-    n_repeats: int = 100,
-    max_holes: int = 100,
-    aggregation: str = "pairwise",
-    p: float = 2,
-    n_clusters: int | None = None,
-    factor_bins: int | str | None = None,
-    nan_policy: str = "raise",
-    backend: str = "numpy",
+    n_samples: PositiveInt = 1000,
+    n_values: PositiveInt = 10,
+    prior: Prior = "normal",
+    embedding: Embedding | None = None,
+    n_landmarks: PositiveInt = 32,
+    gamma: PositiveShare = 1 / 8,
+    n_repeats: PositiveInt = 100,
+    max_holes: AtLeastTwo = 100,
+    aggregation: Literal["pairwise", "barycenter"] = "pairwise",
+    p: AtLeastOne = 2,
+    n_clusters: AtLeastTwo | None = None,
+    factor_bins: FactorBins | None = None,
+    nan_policy: NanPolicy = "raise",
+    backend: Backend = "numpy",
     return_details: bool = False,
-    random_state: int | RandomState | None = None,
+    random_state: RandomStateLike = None,
     n_jobs: int | None = None,
-    verbose: int = 0,
+    verbose: Verbose = 0,
 ) -> float | Bunch:
     r"""Disentanglement by topology: do latents fall into groups of one shape each?
 
-    Held at any of its values, a disentangled latent leaves behind a submanifold of always the
-    same topology, unlike that of latents which mean something else. Needs the decoder only: no
+    Holding a disentangled latent at any of its values leaves a submanifold of the same topology,
+    which differs from that of latents with another meaning. The score needs only the decoder: no
     encoder and, without `y`, no labels. Between -1 and 1, higher is better; 0 when all
     submanifolds look alike.
 
@@ -145,13 +142,13 @@ def manifold_topology_score(
         Number of biclusters. If None, the number of factors with `y`; else that from 2 to the
         number of latents whose biclusters vary least inside and outside.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors are binned; they are an error if None.
+        How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing factor is an error or drops its row.
     return_details : bool, default=False
         Whether to return all that led to the score.
     random_state : int, RandomState instance or None, default=None
-        Draws codes, values, landmarks and the start of the clustering. The result does not
+        Determines codes, values, landmarks and the start of the clustering. The result does not
         depend on `n_jobs`.
     n_jobs : int or None, default=None
         Number of parallel workers over values and repeats, as in joblib. Decoding stays here.
@@ -183,10 +180,10 @@ def manifold_topology_score(
 
     Notes
     -----
-    Distances are in shares of max_holes - 1, which keeps 1 - M within 0 and 1: only scores of the
-    same `max_holes`, `gamma` and `n_landmarks` compare. Topology is all that counts: if all
-    latents leave the same behind, the score is 0 however well they are disentangled, and a
-    rotation of latents of one topology into each other goes unnoticed.
+    Distances are in shares of max_holes - 1, which keeps 1 - M between 0 and 1: compare only
+    scores with the same `max_holes`, `gamma` and `n_landmarks`. Only topology counts: if all
+    latents leave submanifolds of the same topology, the score is 0 however well they are
+    disentangled, and a rotation among latents of one topology goes unnoticed.
 
     Departures from the paper and from its public code, where they differ: gamma = 1/8 and 32
     landmarks instead of 1/128 and 64 (100 in code); barycentres and distances are exact, not
@@ -197,8 +194,8 @@ def manifold_topology_score(
     and a clustering that has one is chosen only if all have.
 
     A single latent, or a single factor, has nothing to differ from: the score is 0, with a
-    warning. So do factors with a single value, and values with fewer than `n_landmarks` rows, get
-    left out.
+    warning. Factors with a single value, and values with fewer than `n_landmarks` rows, are left
+    out, with a warning.
 
     References
     ----------
@@ -217,21 +214,13 @@ def manifold_topology_score(
     True
     """
     check_decoder(estimator)
-    check_backend(backend)
-    _check_labels(X, y)
+    if y is not None and X is None:
+        raise ValueError("With factors y the observations X are needed too, got X=None. Pass X.")
     settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
-    check_points(n_samples, n_landmarks)
+    plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose)
     rng = check_random_state(random_state)
-    draw = prior_of(estimator, X, prior)
-    base, values = draw(n_samples, rng), draw(n_values, rng)
-    families = decoded_families(estimator, base, values, embedding)
-    latents = signatures_of(families, base.shape[1], settings, rng, n_jobs, verbose)
-    factors = None
-    if y is not None:
-        families = factor_families(
-            X, y, n_samples, n_values, n_landmarks, factor_bins, nan_policy, embedding, rng
-        )
-        factors = signatures_of(families, np.shape(y)[-1], settings, rng, n_jobs, verbose)
+    latents = latent_signatures(estimator, X, prior, plan, rng)
+    factors = None if y is None else factor_signatures(X, y, factor_bins, nan_policy, plan, rng)
     distances = signature_distances(latents, factors, aggregation, p)
     chosen, tried = _choose(distances, n_clusters, factors is not None, rng.randint(2**31 - 1))
     score = float(chosen.scores.mean())
@@ -240,22 +229,72 @@ def manifold_topology_score(
     return _details(score, distances, chosen, tried, latents, factors)
 
 
-def signatures_of(
-    families: Iterable[Family],
-    n_families: int,
-    settings: Settings,
+class Plan(NamedTuple):
+    """How clouds are drawn and how their living times are computed."""
+
+    n_samples: int
+    """Points of a cloud, at most."""
+    n_values: int
+    """Values at which a latent or factor is held, at most."""
+    embedding: Any
+    settings: Settings
+    n_jobs: int | None
+    verbose: int
+
+    def check(self) -> None:
+        check_backend(self.settings.backend)
+        if self.n_samples < self.settings.n_landmarks:
+            raise ValueError(
+                f"n_samples must be at least n_landmarks={self.settings.n_landmarks}, since "
+                f"landmarks are drawn from the samples, got {self.n_samples}."
+            )
+
+
+def latent_signatures(
+    estimator: Any, X: ArrayLike | None, prior: Prior, plan: Plan, rng: RandomState
+) -> list[Signature]:
+    """Signatures of the latents of a generative model."""
+    check_decoder(estimator)
+    plan.check()
+    draw = prior_of(estimator, X, prior)
+    base, values = draw(plan.n_samples, rng), draw(plan.n_values, rng)
+    families = decoded_families(estimator, base, values, plan.embedding)
+    return _signatures_of(families, base.shape[1], plan, rng)
+
+
+def factor_signatures(
+    X: Any,
+    y: ArrayLike,
+    factor_bins: int | str | None,
+    nan_policy: str,
+    plan: Plan,
     rng: RandomState,
-    n_jobs: int | None,
-    verbose: int,
+) -> list[Signature]:
+    """Signatures of the factors of real observations, without those that cannot be used."""
+    plan.check()
+    families = factor_families(
+        X,
+        check_factors(y, factor_bins, nan_policy),
+        plan.n_samples,
+        plan.n_values,
+        plan.settings.n_landmarks,
+        plan.embedding,
+        rng,
+    )
+    return _signatures_of(families, np.shape(y)[-1], plan, rng)
+
+
+def _signatures_of(
+    families: Iterable[Family], n_families: int, plan: Plan, rng: RandomState
 ) -> list[Signature]:
     """Living times of all clouds, one family after the other: their clouds may be large."""
-    bar, verbose = _progress_bar(verbose, n_families)
+    bar, verbose = _progress_bar(plan.verbose, n_families)
     signatures, n_constant = [], 0
-    with Parallel(n_jobs=n_jobs, verbose=verbose) as parallel:
+    with Parallel(n_jobs=plan.n_jobs, verbose=verbose) as parallel:
         for family in families:
-            landmarks = [draw_landmarks(rng, len(cloud), settings) for cloud in family.clouds]
-            times = living_times(family.clouds, landmarks, settings, parallel)
-            signatures.append(Signature(family.index, family.values, np.stack(times)))
+            landmarks = [draw_landmarks(rng, len(cloud), plan.settings) for cloud in family.clouds]
+            times = living_times(family.clouds, landmarks, plan.settings, parallel)
+            signatures.append(Signature(family.number, family.values, np.stack(times)))
             n_constant += sum(np.ptp(cloud, axis=0).max() == 0 for cloud in family.clouds)
             if bar is not None:
                 bar.update()
@@ -264,7 +303,7 @@ def signatures_of(
     if n_constant:
         warn_degenerate(
             f"{n_constant} submanifolds are a single point, repeated: they have no holes, by "
-            "definition. A decoder that ignores its codes generates such."
+            "definition. A decoder that ignores its codes generates such submanifolds."
         )
     return signatures
 
@@ -288,7 +327,7 @@ def signature_distances(
 def value_distances(signatures: list[Signature], p: float = 2) -> NDArray[np.float64]:
     """Distances between the signatures of all values, in shares of the largest number of holes."""
     alone = [
-        Signature(signature.index, signature.values[[k]], signature.times[[k]])
+        Signature(signature.number, signature.values[[k]], signature.times[[k]])
         for signature in signatures
         for k in range(len(signature.times))
     ]
@@ -337,7 +376,7 @@ def _choose(
         what = "factor" if n_rows >= 2 else "latent"
         count = min(n_rows, n_columns)
         warn_degenerate(
-            f"Topologies of at least 2 {what}s can be told apart, got {count}: the score is 0 by "
+            f"At least 2 {what}s are needed to compare topologies, got {count}: the score is 0 by "
             "definition."
         )
         labels = np.zeros(n_rows, dtype=np.intp), np.zeros(n_columns, dtype=np.intp)
@@ -351,7 +390,7 @@ def _choose(
             )
         candidates = [n_clusters]
     else:
-        candidates = [n_columns] if supervised else range(2, n_columns + 1)
+        candidates = [n_columns] if supervised else list(range(2, n_columns + 1))
     tried = {n: bicluster(distances, n, seed) for n in candidates}
     # Of equals, as with variance 0 everywhere, the clearest.
     return min(tried.values(), key=_preference), tried
@@ -387,19 +426,6 @@ def _progress_bar(verbose: int, total: int) -> tuple[Any, int]:
     return tqdm(total=total, desc="topological signatures"), 0
 
 
-def _check_labels(X: ArrayLike | None, y: ArrayLike | None) -> None:
-    if y is not None and X is None:
-        raise ValueError("With factors y the observations X are needed too, got X=None.")
-
-
-def check_points(n_samples: int, n_landmarks: int) -> None:
-    if n_samples < n_landmarks:
-        raise ValueError(
-            f"n_samples must be at least n_landmarks={n_landmarks}, from which landmarks are "
-            f"drawn, got {n_samples}."
-        )
-
-
 def _details(
     score: float,
     distances: NDArray[np.float64],
@@ -419,7 +445,7 @@ def _details(
         variance_by_n_clusters={n: float(found.variances.mean()) for n, found in tried.items()},
         signatures=np.stack([signature.histograms() for signature in latents]),
         latent_values=np.stack([signature.values for signature in latents]),
-        factors=None if factors is None else [signature.index for signature in factors],
+        factors=None if factors is None else [signature.number for signature in factors],
         factor_signatures=None if factors is None else [s.histograms() for s in factors],
         factor_values=None if factors is None else [signature.values for signature in factors],
     )

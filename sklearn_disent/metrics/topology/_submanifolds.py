@@ -1,21 +1,27 @@
 """Clouds of observations with one latent or one factor held fixed."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.pipeline import Pipeline
 
-from .._validation import check_data, varied_factors, warn_degenerate
+from ..._params import HasMethods
+from .._estimators import path_to_model
+from .._validation import Checked, varied_factors, warn_degenerate
 from ._living_times import as_cloud
+
+# Where codes come from: a name, or a function of the number of codes and a random state.
+Prior = Literal["normal", "uniform", "encoded"] | Callable[[int, RandomState], ArrayLike]
+# What turns observations into points: a fitted transformer or a function.
+Embedding = Annotated[Any, HasMethods("transform"), callable]
 
 
 class Family(NamedTuple):
     """The clouds of one latent or one factor, one for each value it is held at."""
 
-    index: int
+    number: int
     """Which latent or factor."""
     values: NDArray
     """(n_values,)."""
@@ -26,7 +32,7 @@ class Family(NamedTuple):
 def check_decoder(estimator: Any) -> None:
     if not hasattr(estimator, "inverse_transform"):
         raise TypeError(
-            f"{type(estimator).__name__} has no inverse_transform, hence generates nothing whose "
+            f"{type(estimator).__name__} has no inverse_transform: it generates nothing whose "
             "topology could be scored. Pass a fitted VAE, PCA(whiten=True) or the like."
         )
 
@@ -73,12 +79,10 @@ def decoded_families(
 
 def factor_families(
     X: ArrayLike,
-    y: ArrayLike,
+    data: Checked,
     n_samples: int,
     n_values: int,
     n_landmarks: int,
-    factor_bins: int | str | None,
-    nan_policy: str,
     embedding: Any,
     rng: RandomState,
 ) -> Iterator[Family]:
@@ -90,13 +94,12 @@ def factor_families(
     images = np.asarray(X)
     if images.ndim < 2:
         raise ValueError(f"X must have shape (n_samples, ...), got shape {images.shape}.")
-    if len(images) != len(y):
+    if len(images) != data.n_given:
         raise ValueError(
-            f"X and y must have one row per sample, got {len(images)} rows of X and {len(y)} of y."
+            f"X and y must have one row per sample, got {len(images)} rows of X and "
+            f"{data.n_given} of y."
         )
-    rows_of = np.arange(len(images), dtype=np.float64)[:, None]
-    checked = check_data(y, rows_of, factor_bins=factor_bins, nan_policy=nan_policy)
-    factors, images = checked.factors, images[checked.codes[:, 0].astype(np.intp)]
+    factors, images = data.factors, images[data.rows]
     for factor in np.flatnonzero(varied_factors(factors)):
         column = factors[:, factor]
         counts = np.bincount(column)
@@ -121,17 +124,13 @@ def factor_families(
 
 
 def _count_latents(estimator: Any) -> int:
-    if hasattr(estimator, "best_estimator_"):
-        return _count_latents(estimator.best_estimator_)
-    if isinstance(estimator, Pipeline):
-        steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
-        return _count_latents(steps[-1]) if steps else _count_latents(None)
+    _, model = path_to_model(estimator)
     for name in ("n_components_", "_n_features_out", "n_components"):
-        count = getattr(estimator, name, None)
+        count = getattr(model, name, None)
         if isinstance(count, (int, np.integer)) and not isinstance(count, bool):
             return int(count)
     raise TypeError(
-        f"{type(estimator).__name__} does not tell the number of its latents: it has no "
+        f"{type(model).__name__} does not state the number of its latents: it has no "
         "n_components_. Pass prior=, a function (n, rng) that returns codes (n, n_latents)."
     )
 

@@ -1,11 +1,12 @@
 """Optimal transport on a line: distances and barycentres in closed form, by quantile functions."""
 
-from numbers import Real
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from ..._params import Array, AtLeastOne, validated
+from .._validation import refuse_negative
 
 __all__ = ["wasserstein_barycenter_1d", "wasserstein_distance_1d"]
 
@@ -22,23 +23,14 @@ class Quantiles(NamedTuple):
     """(n_atoms,), cumulative mass up to and with each atom; the last is 1."""
 
 
-@validate_params(
-    {
-        "a": ["array-like"],
-        "b": ["array-like"],
-        "support_a": ["array-like", None],
-        "support_b": ["array-like", None],
-        "p": [Interval(Real, 1, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def wasserstein_distance_1d(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: Array,
+    b: Array,
     *,
-    support_a: ArrayLike | None = None,
-    support_b: ArrayLike | None = None,
-    p: float = 2,
+    support_a: Array | None = None,
+    support_b: Array | None = None,
+    p: AtLeastOne = 2,
 ) -> float:
     r"""Wasserstein distance between two histograms on the line.
 
@@ -92,16 +84,12 @@ def wasserstein_distance_1d(
     )
 
 
-@validate_params(
-    {
-        "histograms": ["array-like"],
-        "weights": ["array-like", None],
-        "support": [StrOptions({"bins", "nearest", "free"})],
-    },
-    prefer_skip_nested_validation=True,
-)
+@validated
 def wasserstein_barycenter_1d(
-    histograms: ArrayLike, *, weights: ArrayLike | None = None, support: str = "bins"
+    histograms: Array,
+    *,
+    weights: Array | None = None,
+    support: Literal["bins", "nearest", "free"] = "bins",
 ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
     r"""Barycentre of histograms on the line, under the Wasserstein distance of order 2.
 
@@ -214,14 +202,14 @@ def rebin(
     if nearest:
         # The tolerance keeps halves, which are ties, on the lower side whatever their rounding.
         bins = np.ceil(positions - 0.5 - 1e-9).astype(np.intp)
-        return np.bincount(np.clip(bins, 0, n_bins - 1), mass, n_bins)
+        return np.bincount(np.clip(bins, 0, n_bins - 1), mass, n_bins).astype(np.float64)
     low = np.clip(np.floor(positions).astype(np.intp), 0, n_bins - 2)
     upper_share = np.clip(positions - low, 0.0, 1.0)
     # A mean of whole numbers misses a whole number by rounding: no mass leaks to its neighbour.
     upper_share = np.where(
         np.abs(upper_share - np.rint(upper_share)) < 1e-12, np.rint(upper_share), upper_share
     )
-    histogram = np.bincount(low, mass * (1.0 - upper_share), n_bins)
+    histogram = np.bincount(low, mass * (1.0 - upper_share), n_bins).astype(np.float64)
     return histogram + np.bincount(low + 1, mass * upper_share, n_bins)
 
 
@@ -246,13 +234,12 @@ def _as_masses(masses: ArrayLike, name: str, ndim: int = 1) -> NDArray[np.float6
     if array.ndim != ndim or array.size == 0:
         shape = "(n_bins,)" if ndim == 1 else "(n_histograms, n_bins)"
         raise ValueError(f"{name} must have shape {shape} and not be empty, got {array.shape}.")
-    if not np.isfinite(array).all() or (array < 0).any():
-        raise ValueError(f"{name} must hold finite masses >= 0, got {array.min()} as least.")
+    refuse_negative(array, name, "Histograms hold masses, not their logarithms.")
     total = array.sum(axis=-1, keepdims=True)
     if not (total > 0).all():
         rows = np.flatnonzero(total.ravel() == 0).tolist()
         which = f"rows {rows} have" if ndim == 2 else "all bins have"
-        raise ValueError(f"{name} must have some mass to be carried, but {which} none.")
+        raise ValueError(f"{name} must have some mass, but {which} none. Drop empty histograms.")
     return array / total
 
 

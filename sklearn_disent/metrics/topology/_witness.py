@@ -57,14 +57,14 @@ def witness_complex(distances: NDArray[np.float64], alpha_max: float) -> Complex
     order = np.argsort(distances, axis=1)
     nearest = np.take_along_axis(distances, order, axis=1)
     # Landmarks fit in 32 bits, which halves the memory that the candidates move.
-    order = order.astype(np.int32)
+    ranks = order.astype(np.int32)
     # Relaxation of a simplex that lacks the r-th nearest landmark, by its farthest vertex.
     gaps = [nearest - nearest[:, r, None] for r in range(3)]
     numbers, ends = _edge_numbers(n_landmarks)
-    values = _least_relaxation(order, gaps, alpha_max, 1)
+    values = _least_relaxation(ranks, gaps, alpha_max, 1)
     edges = np.flatnonzero(values <= alpha_max)
     edges = edges[np.argsort(values[edges], kind="stable")]
-    triangles = _least_relaxation(order, gaps, alpha_max, 2)
+    triangles = _least_relaxation(ranks, gaps, alpha_max, 2)
     found = np.flatnonzero(triangles <= alpha_max)
     a, b, c = _vertices(found, n_landmarks)
     sides = np.stack([numbers[a, b], numbers[a, c], numbers[b, c]])

@@ -43,7 +43,7 @@ def test_modularity_of_matrices_by_hand(matrix, expected):
 
 def test_modularity_drops_dead_codes_with_warning():
     info = information(np.eye(2, 3))
-    with pytest.warns(DegenerateScoreWarning, match=r"codes \[2\] know nothing"):
+    with pytest.warns(DegenerateScoreWarning, match=r"codes \[2\] hold no information"):
         assert _modularity(info, "drop", "macro") == 1
     with pytest.warns(DegenerateScoreWarning):
         np.testing.assert_array_equal(_modularity(info, "drop", None), [1, 1, np.nan])

@@ -6,12 +6,14 @@ from scipy.stats import norm
 
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import jemmig_score, mig_score, rmig_score
+from sklearn_disent.metrics._validation import check_data
 from sklearn_disent.metrics.information._gaussian import (
     _bin_mass,
     _jemmig,
-    posterior_information_of,
+    check_gaussians,
+    spread_information,
 )
-from sklearn_disent.metrics.information._matrix import Information, information_of
+from sklearn_disent.metrics.information._matrix import Information, information_matrix
 
 
 @pytest.fixture
@@ -40,8 +42,11 @@ def test_bin_mass_of_points_is_all_in_one_bin():
 @pytest.mark.parametrize("weight", [None, np.arange(400) % 3])
 def test_information_of_certain_codes_is_that_of_points(data, strategy, weight):
     options = {"strategy": strategy, "sample_weight": weight}
-    info, _ = posterior_information_of(0.0, None, *data, **options)
-    for first, second in zip(info, information_of(*data, **options)):
+    info = spread_information(
+        *check_gaussians(*data, 0.0, None, "raise", weight), None, 20, strategy
+    )
+    points = information_matrix(check_data(*data, sample_weight=weight), 20, strategy)
+    for first, second in zip(info, points):
         np.testing.assert_allclose(first, second, atol=1e-12)
     assert rmig_score(*data, **options) == mig_score(*data, **options)
 
@@ -50,13 +55,14 @@ def test_information_of_posteriors_equals_that_of_many_draws(data):
     factors, codes = data
     std = np.array([0.05, 0.5, 2.0])
     limits = (-8.0, 8.0)
-    exact, _ = posterior_information_of(std, limits, *data, n_bins=10)
+    exact = spread_information(*check_gaussians(*data, std, None, "raise", None), limits, 10)
     draws = np.random.default_rng(1).normal(codes, std, size=(400, *codes.shape))
     # The same bins: draws beyond the limits belong to the outermost ones.
     clipped = np.clip(draws.reshape(-1, 3), *limits)
     ends = np.tile(np.array(limits)[:, None], 3)
     many = np.tile(factors, (400, 1))
-    sampled = information_of(np.vstack([many, many[:2]]), np.vstack([clipped, ends]), n_bins=10)
+    drawn = check_data(np.vstack([many, many[:2]]), np.vstack([clipped, ends]))
+    sampled = information_matrix(drawn, n_bins=10)
     np.testing.assert_allclose(exact.mutual_info, sampled.mutual_info, atol=2e-3)
     np.testing.assert_allclose(exact.h_codes, sampled.h_codes, atol=5e-3)
 
@@ -91,7 +97,7 @@ def test_codes_std_rows_are_dropped_with_those_of_codes(data):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"codes_std": -1.0}, "codes_std must be >= 0, got -1.0"),
+        ({"codes_std": -1.0}, "codes_std must be finite and >= 0, got -1.0"),
         ({"codes_std": [1.0, 1.0]}, r"shape \(400, 3\) or \(3,\)"),
         ({"codes_std": 1.0, "n_bins": None}, "n_bins=None"),
         ({"codes_std": 1.0, "bias_correction": "permutation"}, "leave bias_correction"),

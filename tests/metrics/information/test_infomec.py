@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import infoc_score, infoe_score, infom_score
-from sklearn_disent.metrics.information._infomec import _excess_share, _neighbour_distance
+from sklearn_disent.metrics.information._infomec import _excess_share, _neighbor_distance
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def test_excess_share_by_hand():
 
 
 @pytest.mark.parametrize("k", [1, 2, 5])
-def test_neighbour_distance_equals_brute_force(k):
+def test_neighbor_distance_equals_brute_force(k):
     values = np.sort(np.random.default_rng(0).normal(size=6))
     expected = np.sort(np.abs(values[:, None] - values), axis=1)[:, k]
-    np.testing.assert_array_equal(_neighbour_distance(values, k), expected)
+    np.testing.assert_array_equal(_neighbor_distance(values, k), expected)
 
 
 @pytest.mark.parametrize("n_neighbors", [3, 10])

@@ -6,7 +6,8 @@ import pytest
 from sklearn_disent.datasets import make_dependent_factors
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import minimality_score, sufficiency_score
-from sklearn_disent.metrics.information._matrix import Information, information_of
+from sklearn_disent.metrics._validation import check_data
+from sklearn_disent.metrics.information._matrix import Information, information_matrix
 from sklearn_disent.metrics.information._minimality import _minimality, _sufficiency
 
 INFO = Information(
@@ -75,7 +76,7 @@ def test_nuisance_lowers_minimality_alone():
 def test_matrix_is_that_behind_the_score(metric):
     data = make_dependent_factors(alpha=0.5, random_state=0)
     score, matrix = metric(data.target, data.codes, return_matrix=True)
-    info = information_of(data.target, data.codes, n_bins=15)
+    info = information_matrix(check_data(data.target, data.codes), n_bins=15)
     if metric is minimality_score:
         expected, axis = info.mutual_info / info.h_codes, 0
     else:

@@ -18,8 +18,8 @@ from sklearn_disent.metrics.information._mixtures import (
     kl_terms_mss,
     log_mixture,
     mixture_entropy,
+    mixture_information,
     mss_weights,
-    posterior_information,
 )
 
 GAUSSIAN = 0.5 * np.log(2 * np.pi * np.e)
@@ -99,7 +99,7 @@ def test_entropy_follows_shift_scale_and_weight():
 
 def test_information_equals_direct_quadrature():
     y, mean, std = toy(2000)
-    info = posterior_information(y, mean, std)
+    info = mixture_information(y, mean, std)
     for j in range(mean.shape[1]):
         x = np.linspace(
             (mean[:, j] - 9 * std[:, j]).min(), (mean[:, j] + 9 * std[:, j]).max(), 2500
@@ -117,7 +117,7 @@ def test_information_equals_direct_quadrature():
 def test_information_equals_monte_carlo_within_its_error():
     """The estimate of the paper: draws from q(z|n), their density under all components."""
     y, mean, std = toy(2000)
-    info = posterior_information(y, mean, std)
+    info = mixture_information(y, mean, std)
     rng = np.random.default_rng(1)
     for j, k in ((0, 0), (1, 1), (2, 0), (2, 1)):
         rows = rng.integers(len(y), size=2000)
@@ -131,19 +131,19 @@ def test_information_equals_monte_carlo_within_its_error():
 
 def test_information_is_the_limit_of_fine_bins():
     y, mean, std = toy(2000)
-    info = posterior_information(y, mean, std)
+    info = mixture_information(y, mean, std)
     binned = rmig_score(y, mean, codes_std=std, n_bins=1500, code_range=(-6, 9), average=None)
     assert_allclose(top_gap(info.mutual_info) / info.h_factors, binned, atol=1e-3)
 
 
 def test_information_is_within_its_limits():
     y = np.arange(60).reshape(-1, 1) % 3
-    certain = posterior_information(y, y * 10.0, np.full((60, 1), 0.1))
+    certain = mixture_information(y, y * 10.0, np.full((60, 1), 0.1))
     assert certain.mutual_info[0, 0] == pytest.approx(np.log(3), abs=1e-5)
-    ignorant = posterior_information(y, np.zeros((60, 1)), np.full((60, 1), 0.1))
+    ignorant = mixture_information(y, np.zeros((60, 1)), np.full((60, 1), 0.1))
     assert ignorant.mutual_info[0, 0] == 0.0
     # Every sample a class of its own: codes that tell all samples apart know it.
-    own = posterior_information(
+    own = mixture_information(
         np.arange(60)[:, None], np.arange(60.0)[:, None], np.full((60, 1), 0.01)
     )
     assert own.mutual_info[0, 0] == pytest.approx(np.log(60), abs=1e-5)
@@ -152,7 +152,7 @@ def test_information_is_within_its_limits():
 def test_information_needs_little_memory():
     y, mean, std = toy(50_000, sizes=(3, 40))
     tracemalloc.start()
-    posterior_information(y, mean, std)
+    mixture_information(y, mean, std)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6  # a single N x N table would have 20e9
@@ -164,7 +164,7 @@ def test_information_of_737280_posteriors_needs_little_memory():
     mean, std = (np.hstack([part, part[:, :3]]) for part in (mean, std))
     assert mean.shape == (737_280, 10)
     tracemalloc.start()
-    info = posterior_information(y, mean, std)
+    info = mixture_information(y, mean, std)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 500e6

@@ -138,5 +138,5 @@ def test_unconfoundedness_names_a_rho_beyond_the_codes():
 def test_quantile_must_lie_in_range(q):
     with pytest.raises(ValueError, match="'q' parameter"):
         irs_score(GRID, GRID, q=q)
-    with pytest.raises(ValueError, match="q must be a quantile"):
+    with pytest.raises(ValueError, match="'q' parameter of robustness_matrix"):
         relevance_matrix(GRID, GRID, kind="robustness", q=q)

@@ -388,7 +388,7 @@ def test_decoder_that_ignores_its_codes_scores_zero():
             ValueError,
             "embedding of the out",
         ),
-        (Decoder(lambda z: z, None), {}, TypeError, "does not tell the number of its latents"),
+        (Decoder(lambda z: z, None), {}, TypeError, "does not state the number of its latents"),
         (KFold(), {}, TypeError, "KFold has no inverse_transform"),
         (Toy(), {"n_samples": 10}, ValueError, "at least n_landmarks=32.* got 10"),
         (Toy().fit(), {"n_clusters": 5}, ValueError, "at most the number of latents"),

@@ -163,7 +163,7 @@ def test_barycenters_of_golden_clouds(cloud):
     ("a", "match"),
     [
         ([0, 0], "some mass"),
-        ([1, -1], "masses >= 0"),
+        ([1, -1], r"a must be finite and >= 0, got -1.0. Histograms hold masses"),
         ([1, np.nan], "finite"),
         ([[1, 0]], r"shape \(n_bins,\)"),
         ([], "not be empty"),

@@ -1,0 +1,42 @@
+"""Numerics that several rooms share: standardized columns and Gaussian densities."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+LOG_2PI = np.log(2 * np.pi)
+
+
+def standardize(X: NDArray, weight: Floats | None = None, ddof: int = 0) -> Floats:
+    """Columns (or one column) shifted to mean 0 and scaled to variance 1; a constant one to 0.
+
+    `ddof` is that of the standard deviation. Whether a column is constant is judged by its range:
+    rounding leaves the variance of equal numbers above zero.
+    """
+    varied = np.ptp(X, axis=0) > 0
+    centered = X - _mean(X, weight)
+    # The largest magnitude goes first: the squares of tiny values would vanish.
+    scaled = centered / np.where(varied, np.abs(centered).max(axis=0), 1.0)
+    variance = _mean(scaled**2, weight) * (len(X) / (len(X) - ddof))
+    return np.where(varied, scaled / np.where(varied, np.sqrt(variance), 1.0), 0.0)
+
+
+def _mean(X: NDArray, weight: Floats | None) -> NDArray:
+    # numpy.average refuses arrays without columns.
+    return X.mean(axis=0) if weight is None else np.average(X, axis=0, weights=weight)
+
+
+def gaussian_entropy(std: NDArray) -> NDArray:
+    """Differential entropy of Gaussians on the line, in nats."""
+    return np.log(std) + 0.5 * (LOG_2PI + 1)
+
+
+def gaussian_kl(mean: NDArray, log_variance: NDArray) -> NDArray:
+    """Kullback-Leibler divergence of Gaussians on the line from N(0, 1), in nats."""
+    return 0.5 * (mean**2 + np.exp(log_variance) - log_variance - 1)
+
+
+def standard_normal_log_density(z: NDArray) -> NDArray:
+    """Log-density of the standard normal distribution, element by element."""
+    return -0.5 * (z**2 + LOG_2PI)

@@ -1,0 +1,235 @@
+"""Splits, estimators and importances; properties of all scores that predict."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_classification
+from sklearn.decomposition import PCA
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+)
+from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_info
+
+from sklearn_disent.metrics import (
+    dci_completeness_score,
+    dci_disentanglement_score,
+    dci_informativeness_score,
+    dci_scores,
+    downstream_accuracy_score,
+    explicitness_score,
+    relevance_matrix,
+    sap_score,
+)
+
+DCI = [dci_disentanglement_score, dci_completeness_score, dci_informativeness_score]
+
+ALL = [*DCI, sap_score, explicitness_score, downstream_accuracy_score]
+
+TREES = DecisionTreeClassifier(max_depth=5), DecisionTreeRegressor(max_depth=5)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn_disent.exceptions.DegenerateScoreWarning")
+def test_default_importance_has_the_top_code_of_gradient_boosting(case, reference_dir):
+    expected = np.array(json.loads((reference_dir / "gbt_importance.json").read_text())[case.name])
+    importance = relevance_matrix(
+        case.factors,
+        case.codes,
+        kind="importance",
+        split=(case.train, case.test),
+        random_state=0,
+    )
+    if case.name == "f1_constant":
+        np.testing.assert_array_equal(importance, expected)
+        return
+    # Codes that are copies of each other count as one.
+    equal = np.abs(np.corrcoef(case.codes.T)) > 1 - 1e-9
+    top = (expected @ equal).argmax(axis=1)
+    chosen = (importance @ equal)[np.arange(len(top)), top]
+    np.testing.assert_allclose(chosen, (importance @ equal).max(axis=1), atol=1e-9)
+
+
+def test_default_importance_ranks_entangled_codes_as_gradient_boosting(get_case, reference_dir):
+    case = get_case("f1_entanglement")
+    expected = json.loads((reference_dir / "gbt_importance.json").read_text())[case.name]
+    options = {"kind": "importance", "split": (case.train, case.test), "random_state": 0}
+    importance = relevance_matrix(case.factors, case.codes, **options)
+    np.testing.assert_array_equal(np.argsort(importance), np.argsort(expected))
+
+
+def test_importance_behind_pca_is_that_of_codes():
+    factors, rng = np.arange(300)[:, None] % 2, np.random.default_rng(0)
+    # The first principal component is the last code, which knows nothing.
+    codes = np.column_stack([factors[:, 0], rng.normal(scale=100, size=300)])
+    importance = relevance_matrix(
+        factors,
+        codes,
+        kind="importance",
+        estimator=make_pipeline(PCA(whiten=True), LogisticRegression()),
+        random_state=0,
+    )
+    assert importance[0].argmax() == 0
+
+
+def test_importance_of_coefficients_is_their_mean_magnitude_over_classes(data):
+    factors, codes = data
+    rows = np.arange(len(codes))
+    importance = relevance_matrix(
+        factors, codes, kind="importance", estimator=LogisticRegression(), split=(rows, rows)
+    )
+    expected = np.abs(LogisticRegression().fit(codes, factors[:, 2]).coef_).mean(axis=0)
+    np.testing.assert_allclose(importance[2], expected)
+
+
+def test_importance_looks_through_pipelines_and_searches(data):
+    factors, codes = data
+    rows = np.arange(len(codes))
+    model = LogisticRegression()
+    search = GridSearchCV(model, {"C": [1.0]}, cv=2)
+    estimators = [
+        make_pipeline(StandardScaler(), model),
+        make_pipeline(StandardScaler(), search),
+        GridSearchCV(make_pipeline(StandardScaler(), "passthrough", model), {}, cv=2),
+    ]
+    first, *others = (
+        relevance_matrix(factors, codes, kind="importance", estimator=e, split=(rows, rows))
+        for e in estimators
+    )
+    for other in others:
+        np.testing.assert_allclose(other, first)
+
+
+def test_importance_that_is_not_finite_is_an_error(data):
+    class Broken(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.coef_ = np.full(X.shape[1], np.nan)
+            return self
+
+        def predict(self, X):
+            return np.zeros(len(X))
+
+    with pytest.raises(ValueError, match="Broken gave importances that are not finite"):
+        dci_scores(*data, estimator=Broken())
+
+
+@pytest.mark.parametrize("score", ALL, ids=lambda score: score.__name__)
+def test_score_is_the_same_for_any_n_jobs(score, data):
+    factors, codes = data
+    values = [
+        score(factors[:, 1:].astype(str), codes[:, :2], random_state=1, n_jobs=n_jobs, average=None)
+        for n_jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(*values)
+
+
+def test_random_state_of_the_estimator_is_kept(data):
+    seeded, free = ExtraTreesClassifier(5, random_state=7), ExtraTreesClassifier(5)
+    rows = np.arange(400)
+    options = {"kind": "importance", "split": (rows[:300], rows[300:])}
+    first, second = (
+        relevance_matrix(*data, estimator=seeded, random_state=seed, **options) for seed in (0, 1)
+    )
+    np.testing.assert_array_equal(first, second)
+    first, second = (
+        relevance_matrix(*data, estimator=free, random_state=seed, **options) for seed in (0, 1)
+    )
+    assert np.abs(first - second).max() > 1e-3
+
+
+def test_fits_run_on_one_thread_and_limits_are_restored(data):
+    seen = []
+
+    class Spy(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            seen.extend(library["num_threads"] for library in threadpool_info())
+            self.coef_ = np.ones(X.shape[1])
+            return self
+
+        def predict(self, X):
+            return np.zeros(len(X))
+
+    before = threadpool_info()
+    dci_scores(*data, estimator=Spy(), n_jobs=2)
+    assert set(seen) == {1}
+    assert threadpool_info() == before
+
+
+@pytest.mark.parametrize("score", [*DCI, explicitness_score, downstream_accuracy_score])
+@pytest.mark.filterwarnings("ignore::sklearn_disent.exceptions.DegenerateScoreWarning")
+def test_class_missing_from_train_or_test_is_no_error(score):
+    factors = np.repeat([[0, 0], [1, 0], [2, 1]], 20, axis=0)
+    codes = factors + 0.1 * np.random.default_rng(0).normal(size=(60, 2))
+    rows = np.arange(60)
+    # Class 2 of the first factor is missing from train, class 0 from test; the second factor
+    # has one value in train.
+    values = score(factors, codes, split=(rows[:40], rows[20:]), average=None, random_state=0)
+    assert np.isfinite(values).all()
+    values = score(factors, codes, split=(rows, rows[:20]), average=None, random_state=0)
+    assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("score", ALL, ids=lambda score: score.__name__)
+@pytest.mark.filterwarnings("ignore::sklearn_disent.exceptions.DegenerateScoreWarning")
+def test_two_samples_and_huge_codes_are_finite(score):
+    assert np.isfinite(score([[0], [1]], [[1e140], [-1e140]], random_state=0))
+
+
+@pytest.mark.parametrize("scale", [1e149, 1e-300])
+def test_extreme_scales_of_codes_are_finite(scale):
+    factors = np.random.default_rng(0).integers(3, size=(60, 2))
+    assert 0 <= sap_score(factors.astype(str), factors * scale, random_state=0) <= 1
+    assert explicitness_score(factors, factors * scale, random_state=0) > 0.5
+    assert dci_disentanglement_score(factors, factors * scale, random_state=0) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("split", "match"),
+    [
+        (([0, 1],), "pair"),
+        (([0, 1], []), "test part of split must be a non-empty"),
+        (([0.5], [1]), "train part of split must be a non-empty"),
+        (([0, 400], [1]), "train part of split must hold row indices from 0 to 399, got 0 to 400"),
+        (([0, 1], [-1]), "test part of split must hold row indices"),
+    ],
+)
+def test_bad_split_gets_a_clear_error(split, match, data):
+    with pytest.raises(ValueError, match=match):
+        dci_scores(*data, split=split)
+
+
+def test_split_takes_masks_and_refuses_omitted_rows(data):
+    factors, codes = data
+    mask = np.arange(400) < 300
+    options = {"estimator": TREES, "random_state": 0}
+    rows = np.flatnonzero(mask), np.flatnonzero(~mask)
+    masked = dci_scores(factors, codes, split=(mask, ~mask), **options)
+    assert masked == dci_scores(factors, codes, split=rows, **options)
+    codes = codes.copy()
+    codes[0, 0] = np.nan
+    with pytest.raises(ValueError, match="dropped 1 rows"):
+        dci_scores(factors, codes, split=rows, nan_policy="omit")
+
+
+def test_bad_estimator_gets_a_clear_error(data):
+    with pytest.raises(ValueError, match="pair"):
+        dci_scores(*data, estimator=(Lasso(), Lasso()))
+    with pytest.raises(ValueError, match="estimator"):
+        dci_scores(*data, estimator="lasso")
+    with pytest.raises(ValueError, match="a classifier or a regressor"):
+        dci_scores(*data, estimator=KMeans())
+
+
+def test_importance_finds_the_informative_columns():
+    X, y = make_classification(
+        500, 8, n_informative=3, n_redundant=0, shuffle=False, random_state=0
+    )
+    importance = relevance_matrix(y[:, None], X, kind="importance", random_state=0)
+    assert importance.sum() == pytest.approx(1)
+    assert set(np.argsort(importance[0])[-3:]) == {0, 1, 2}
