@@ -92,11 +92,13 @@ def documented(name):
 def parameters(name):
     """Parameters of the signature that are for users."""
     found = OBJECTS[name]
-    # Errors have no parameters; those of a NamedTuple are its fields, each with its own docstring.
-    if inspect.isclass(found) and issubclass(found, (Exception, tuple)):
+    names = {entry.name for entry in documented(name)}
+    if inspect.isclass(found) and issubclass(found, Exception):
+        return []
+    # Fields of a NamedTuple may have docstrings of their own instead.
+    if inspect.isclass(found) and issubclass(found, tuple) and not names:
         return []
     own = inspect.signature(found).parameters.values()
-    names = {entry.name for entry in documented(name)}
     inherited = set()
     if inspect.isclass(found) and "**kwargs" in names:
         # What a model inherits is documented with the class it comes from.
@@ -203,6 +205,7 @@ def problems_of_choices(name):
             stated = list(ast.literal_eval(f"[{listed[1]}]"))
         else:
             stated = re.findall(r'"([^"]*)"', entry.type)
+            allowed = [value for value in allowed if isinstance(value, str)]
         if len(allowed) > 1 and not listed:
             yield f"{entry.name}: list the options, {{{', '.join(map(quoted, allowed))}}}"
         elif stated and not allowed:
