@@ -152,7 +152,7 @@ class SignatureDisplay:
         max_holes : int, default=100
             Number of bins: holes are counted from 0 to max_holes - 1.
         backend : {"numpy", "gudhi"}, default="numpy"
-            What computes the holes. Both give the same; gudhi is an optional dependency.
+            Which code computes the holes. Both give the same; gudhi is an optional dependency.
         random_state : int, RandomState instance or None, default=None
             Draws codes, values and landmarks. The result does not depend on `n_jobs`.
         n_jobs : int or None, default=None
@@ -231,7 +231,7 @@ class SignatureDisplay:
         nan_policy : {"raise", "omit"}, default="raise"
             Whether a missing value is an error or drops its row.
         backend : {"numpy", "gudhi"}, default="numpy"
-            What computes the holes. Both give the same; gudhi is an optional dependency.
+            Which code computes the holes. Both give the same; gudhi is an optional dependency.
         random_state : int, RandomState instance or None, default=None
             Draws points and landmarks. The result does not depend on `n_jobs`.
         n_jobs : int or None, default=None
