@@ -416,7 +416,7 @@ def test_pairs_that_contradict_each_other_are_refused():
     [
         ([[0, 1, 2]], [[1]], r"shape \(n_pairs, 2\)"),
         ([[0.5, 1]], [[1]], "two row numbers"),
-        ([[-1, 1]], [[1]], "from 0 on"),
+        ([[-1, 1]], [[1]], ">= 0, got"),
         ([[0, 1]], [1], r"Use same\[:, None\]"),
         ([[0, 1]], [[2]], "true, false"),
     ],
@@ -514,3 +514,14 @@ def test_weights_of_informativeness_equal_repetition(quantity, inverse):
     assert weighted == pytest.approx(
         informativeness_distance(factors[rows], codes[rows], **options)
     )
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e149])
+def test_linear_inverse_exists_at_any_scale_of_the_codes(scale):
+    data = make_logical_codes("rotation")
+    distance = informativeness_distance(data.factors, data.codes * scale)
+    assert distance == pytest.approx(0.0, abs=1e-20)
+    scored = product_modularity_score(
+        data.target, data.codes * scale, assignment="projection", deviation="radius"
+    )
+    assert scored == pytest.approx(1.0, abs=1e-12)

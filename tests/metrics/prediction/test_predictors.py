@@ -12,7 +12,9 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
 )
 from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_info
 
