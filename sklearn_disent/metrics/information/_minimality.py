@@ -216,8 +216,8 @@ def _minimality(
     live = active & (info.h_codes > 0)
     if live.any() and not live.all():
         warn_degenerate(
-            f"codes {np.flatnonzero(~live).tolist()} hardly vary and are left out of the score. Use "
-            "min_variance=0 to leave out constant codes only."
+            f"codes {np.flatnonzero(~live).tolist()} hardly vary and are left out of the score. "
+            "Use min_variance=0 to leave out constant codes only."
         )
     matrix = info.per_code()
     return average_of(matrix.max(axis=0), live, average, "codes"), matrix
