@@ -15,16 +15,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 ROOMS = sorted(path.parent.name for path in (ROOT / "sklearn_disent").glob("*/__init__.py"))
 
-# Rooms whose types do not agree yet. The marks are strict: a room that passes must leave the list.
-UNFINISHED = {"datasets", "inspection", "logic", "metrics", "model_selection", "models", "networks"}
-
-
-def unfinished(*rooms):
-    """Mark of a test that fails until these rooms are done."""
-    left = UNFINISHED.intersection(rooms)
-    reason = f"types of {', '.join(sorted(left))} are unfinished"
-    return [pytest.mark.xfail(reason=reason, strict=True)] if left else []
-
 
 def mypy(*arguments):
     """Errors of one run of mypy as (file, line, code)."""
@@ -52,9 +42,7 @@ def errors_of_package():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "room", ["", *(pytest.param(room, marks=unfinished(room)) for room in ROOMS)]
-)
+@pytest.mark.parametrize("room", ["", *ROOMS])
 def test_package_has_types_that_agree(room, errors_of_package):
     folder = Path("sklearn_disent", room)
     wrong = [error for error in errors_of_package if error[0].is_relative_to(folder)]
@@ -73,7 +61,6 @@ def test_user_script_passes_in_strict_mode():
 
 
 @pytest.mark.slow
-@pytest.mark.xfail("metrics" in UNFINISHED, reason="options of metrics are not Literal yet")
 def test_misspelt_options_are_refused():
     script = HERE / "misspelt_script.py"
     marks = [

@@ -28,9 +28,8 @@ def best_codes(X: NDArray[np.uint8], y: NDArray[np.int64]) -> NDArray[np.float32
 
 
 def main() -> None:
-    dsprites = make_dsprites(60, image_size=32, random_state=0)
-    y = dsprites.target
-    codes = best_codes(dsprites.images, y)
+    X, y = make_dsprites(60, image_size=32, random_state=0, return_X_y=True)
+    codes = best_codes(X, y)
 
     score = mig_score(y, codes, n_bins=10, strategy="quantile", bias_correction="miller_madow")
     print(f"MIG {score:.3f}")
