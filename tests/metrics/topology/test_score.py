@@ -402,14 +402,14 @@ def test_standard_error_is_that_over_landmarks():
     rng = np.random.default_rng(0)
     mean = np.array([1.0, 1.0, 4.0, 4.0])
     scores, errors = [], []
-    for _ in range(60):
+    for _ in range(30):
         holes = np.clip(rng.normal(mean[:, None, None], 1.0, (4, 3, 40)), 0, 9).round().astype(int)
         rows = [Signature(d, np.arange(3), np.eye(10)[holes[d]]) for d in range(4)]
         distances = signature_distances(rows, None, "pairwise", 2)
         chosen, _ = choose_biclusters(distances, 2, False, 0)
         scores.append(chosen.scores.mean())
         errors.append(landmark_error(rows, None, "pairwise", 2, chosen))
-    assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.35)
+    assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.4)
     alone = [row._replace(times=row.times[:, :1]) for row in rows]
     assert np.isnan(landmark_error(alone, None, "pairwise", 2, chosen))
 
