@@ -32,13 +32,16 @@ SETTINGS = {"32 landmarks, gamma 1/8": (32, 1 / 8), "64 landmarks, gamma 1/128":
 
 
 def best_time(func: Callable[[], object], n_runs: int = 3) -> float:
-    """Shortest of several runs, after one to warm up: the least disturbed by the machine."""
+    """Shortest of several runs, after one to warm up: the least disturbed by the machine.
+
+    Processor time: what other processes take of a busy machine does not count.
+    """
     func()
     times = []
     for _ in range(n_runs):
-        start = time.perf_counter()
+        start = time.process_time()
         func()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 

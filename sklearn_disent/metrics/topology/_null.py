@@ -56,13 +56,14 @@ def _scores_of(
     n_clusters: int | None,
     seed: int,
 ) -> NDArray[np.float64]:
+    column_sizes = None if columns is None else sizes_of(columns)
     scores = []
     for order in orders:
         if given is None:
             distances = _regrouped(order, rows, columns, p)
         else:
             moved = given[np.ix_(order, order)] if columns is None else given[order]
-            distances = block_means(moved, sizes_of(rows) or [], sizes_of(columns))
+            distances = block_means(moved, sizes_of(rows), column_sizes)
         chosen, _ = choose_biclusters(distances, n_clusters, columns is not None, seed)
         scores.append(chosen.scores.mean())
     return np.array(scores)

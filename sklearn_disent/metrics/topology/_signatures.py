@@ -37,14 +37,16 @@ def signature_distances(
 ) -> NDArray[np.float64]:
     """M, in shares of the largest number of holes; among the rows if there are no columns."""
     if aggregation == "pairwise":
-        return block_means(pairwise_distances(rows, columns, p), sizes_of(rows), sizes_of(columns))
+        column_sizes = None if columns is None else sizes_of(columns)
+        return block_means(pairwise_distances(rows, columns, p), sizes_of(rows), column_sizes)
     groups = [_barycenter(signature.times) for signature in rows]
     others = None if columns is None else [_barycenter(signature.times) for signature in columns]
     return barycenter_distances(groups, others, p, rows[0].scale)
 
 
-def sizes_of(signatures: list[Signature] | None) -> list[int] | None:
-    return None if signatures is None else [len(signature.times) for signature in signatures]
+def sizes_of(signatures: list[Signature]) -> list[int]:
+    """Number of values of each."""
+    return [len(signature.times) for signature in signatures]
 
 
 def pairwise_distances(

@@ -94,11 +94,11 @@ def witness_complex(distances: NDArray[np.float64], alpha_max: float, top: int =
     for dimension in range(2, top + 1):
         least = _least_relaxation(ranks, gaps, alpha_max, dimension)
         layers.append(_next_layer(least, layers[-1], alpha_max, dimension, n_landmarks))
-    parts = [part for _, *layer in layers for part in layer]
-    nothing = np.zeros(0)
     for dimension in range(top + 1, 4):
-        parts += [np.zeros((dimension + 1, 0), dtype=np.intp), nothing]
-    return Complex(*parts)
+        nothing = np.zeros((dimension + 1, 0), dtype=np.intp)
+        layers.append((nothing[0], nothing, np.zeros(0)))
+    (_, *edge_parts), (_, *triangle_parts), (_, *tetrahedron_parts) = layers
+    return Complex(*edge_parts, *triangle_parts, *tetrahedron_parts)  # type: ignore[arg-type]
 
 
 Layer = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
