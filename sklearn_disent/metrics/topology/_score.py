@@ -292,7 +292,7 @@ def latent_signatures(
 
 def factor_signatures(
     X: Any,
-    y: ArrayLike,
+    y: Any,
     factor_bins: int | str | None,
     nan_policy: str,
     plan: Plan,
