@@ -32,13 +32,16 @@ SETTINGS = {"32 landmarks, gamma 1/8": (32, 1 / 8), "64 landmarks, gamma 1/128":
 
 
 def best_time(func: Callable[[], object], n_runs: int = 3) -> float:
-    """Shortest of several runs, after one to warm up: the least disturbed by the machine."""
+    """Shortest of several runs, after one to warm up: the least disturbed by the machine.
+
+    Processor time: what other processes take of a busy machine does not count.
+    """
     func()
     times = []
     for _ in range(n_runs):
-        start = time.perf_counter()
+        start = time.process_time()
         func()
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
@@ -66,8 +69,8 @@ def section_backends(quick: bool) -> None:
             ours, theirs = times / n_repeats * 1e3
             ratios.append(theirs / ours)
             value = f"{ours:.2f} ms / {theirs:.2f} ms = {ratios[-1]:.1f}x"
-            report(f"{name}, {label}", value, "not slower than gudhi", ratios[-1] >= 1)
-        report(f"least ratio, {label}", f"{min(ratios):.1f}x", "at least 1", min(ratios) >= 1)
+            report(f"{name}, {label}", value, "at least 2", ratios[-1] >= 2)
+        report(f"least ratio, {label}", f"{min(ratios):.1f}x", "at least 2", min(ratios) >= 2)
 
 
 def section_transport(quick: bool) -> None:
@@ -95,7 +98,32 @@ def section_transport(quick: bool) -> None:
 
 
 def section_score(quick: bool) -> None:
-    """The whole score: 10 latents x 10 values x 100 repeats x 1000 points, on one core and two."""
+    """The whole score, D = V = 10 and 100 repeats of 1000 points: numpy against gudhi."""
+    rng = np.random.default_rng(0)
+    pca = PCA(10, whiten=True).fit(rng.normal(size=(2000, 20)) * np.linspace(3, 0.5, 20))
+    # In slices, by turns: the machine's moods hit both. What is timed is this process alone.
+    n_repeats, n_slices = (10, 2) if quick else (100, 10)
+    options = {"n_repeats": n_repeats // n_slices, "n_values": 4 if quick else 10}
+    times = dict.fromkeys(("numpy", "gudhi"), 0.0)
+    equal = True
+    for seed in range(n_slices):
+        scores = []
+        for backend in times:
+            start = _cpu_time()
+            scores.append(
+                manifold_topology_score(pca, backend=backend, random_state=seed, **options)
+            )
+            times[backend] += _cpu_time() - start
+        equal &= bool(np.isclose(*scores, atol=1e-9))
+    ours, theirs = times.values()
+    ratio = theirs / ours
+    value = f"{ours:.1f} s / {theirs:.1f} s = {ratio:.1f}x"
+    report(f"score, {n_repeats} repeats, numpy / gudhi", value, "at least 2", ratio >= 2)
+    report("same scores", str(equal), "equal to 1e-9", equal)
+
+
+def section_parallel(quick: bool) -> None:
+    """The whole score, on one core and on two."""
     rng = np.random.default_rng(0)
     pca = PCA(10, whiten=True).fit(rng.normal(size=(2000, 20)) * np.linspace(3, 0.5, 20))
     options = {"n_repeats": 10 if quick else 100, "n_values": 4 if quick else 10}
@@ -125,6 +153,7 @@ SECTIONS = {
     "backends": section_backends,
     "transport": section_transport,
     "score": section_score,
+    "parallel": section_parallel,
 }
 
 

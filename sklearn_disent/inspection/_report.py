@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtri
 
 from .._params import (
     FactorBins,
@@ -21,9 +22,10 @@ from .._params import (
     RandomStateLike,
     validated,
 )
-from ..metrics import disentanglement_report
+from ..metrics import disentanglement_report, manifold_topology_score
+from ..metrics._catalogue import SCORERS
 from ..metrics._estimators import path_to_model
-from ..metrics._report import Metrics, _check_params, _choose
+from ..metrics._report import Metrics, _check_params, _choose, _row
 from ..metrics._sharing import sharing
 from ._common import coder_of, look_inside, pyplot, score_label, scored_codes
 from ._history import HistoryDisplay
@@ -45,6 +47,8 @@ _METRICS = (
     "jemmig",
     "gaussian_total_correlation_error",
 )
+
+_TOPOLOGY = SCORERS["manifold_topology"]
 
 # Title -> how to read the picture.
 _CAPTIONS = {
@@ -146,6 +150,7 @@ class DisentanglementReport:
         n_resamples: NonNegativeInt = 100,
         confidence_level: OpenShare = 0.95,
         n_permutations: NonNegativeInt = 0,
+        topology: Mapping[str, Any] | None = None,
         factor_names: Names | None = None,
         factor_bins: FactorBins | None = None,
         image_shape: ImageShape | None = None,
@@ -178,6 +183,11 @@ class DisentanglementReport:
             Level of the intervals.
         n_permutations : int, default=0
             Number of shuffles for the columns `chance` and `p_value`; 0 for none.
+        topology : dict or None, default=None
+            Options of :func:`~sklearn_disent.metrics.manifold_topology_score`, such as
+            ``{"n_repeats": 20}``, to add its row: an interval over draws of landmarks, and the
+            null of `n_permutations` permuted signatures. None leaves it out, since it takes
+            longer than all others.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
         factor_bins : int, "unique" or None, default=None
@@ -199,6 +209,8 @@ class DisentanglementReport:
         pyplot(cls.__name__)
         metrics = list(_METRICS) if metrics is None else metrics
         _check_params(metric_params, _choose(metrics))
+        if topology is not None:
+            _TOPOLOGY.check(topology)
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
         with sharing():
             codes = scored_codes(estimator, X)
@@ -215,10 +227,16 @@ class DisentanglementReport:
                 n_jobs=n_jobs,
                 random_state=random_state,
             )
+            if topology is not None:
+                given = {"random_state": random_state, "n_jobs": n_jobs, **topology}
+                level = confidence_level if n_resamples else None
+                scores[_TOPOLOGY.name] = _topology_row(
+                    estimator, X, y, {"n_permutations": n_permutations, **given}, level
+                )
             displays = _displays(estimator, X, y, codes, factor_names, binned, image_shape, max_std)
             elbo = _elbo(estimator, X)
-        level = f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
-        sizes = f"{len(codes)} samples, {np.shape(y)[1]} factors, {codes.shape[1]} codes.{level}"
+        held = f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
+        sizes = f"{len(codes)} samples, {np.shape(y)[1]} factors, {codes.shape[1]} codes.{held}"
         return cls(
             scores,
             displays,
@@ -270,6 +288,22 @@ class DisentanglementReport:
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={row['value']:.3f}" for name, row in self.scores.items())
         return f"<{self.title}: {values}>"
+
+
+def _topology_row(
+    estimator: Any, X: Any, y: ArrayLike, options: Mapping[str, Any], level: float | None
+) -> dict[str, Any]:
+    """The row of the topological score; all columns that the other rows have."""
+    details: Any = manifold_topology_score(estimator, X, y, **{**options, "return_details": True})
+    row = _row(_TOPOLOGY, details.score)
+    if level is not None:
+        # A single draw of landmarks has no error: its interval is all that is possible.
+        error = ndtri((1 + level) / 2) * np.nan_to_num(details.standard_error, nan=np.inf)
+        row["ci_low"] = max(row["lowest"], details.score - error)
+        row["ci_high"] = min(row["highest"], details.score + error)
+    if details.p_value is not None:
+        row |= {"chance": details.chance, "p_value": details.p_value}
+    return row
 
 
 def _displays(

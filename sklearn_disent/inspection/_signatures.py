@@ -19,15 +19,11 @@ from .._params import (
     Verbose,
     validated,
 )
-from ..metrics.topology._living_times import Backend, Settings
-from ..metrics.topology._score import (
-    Plan,
-    Signature,
-    factor_signatures,
-    latent_signatures,
-    value_distances,
-)
-from ..metrics.topology._submanifolds import Embedding, Prior
+from ..metrics._generators import Prior
+from ..metrics.topology._living_times import Backend, Dimension, Settings
+from ..metrics.topology._score import Plan, factor_signatures, latent_signatures
+from ..metrics.topology._signatures import Signature, value_distances
+from ..metrics.topology._submanifolds import Embedding
 from ._common import (
     Axes,
     check_drawing,
@@ -103,7 +99,8 @@ class SignatureDisplay:
         X: ArrayLike | None = None,
         *,
         code_names: Names | None = None,
-        prior: Prior = "normal",
+        n_latents: PositiveInt | None = None,
+        prior: Prior = "auto",
         embedding: Embedding | None = None,
         n_samples: PositiveInt = 1000,
         n_values: PositiveInt = 10,
@@ -111,6 +108,7 @@ class SignatureDisplay:
         gamma: PositiveShare = 1 / 8,
         n_repeats: PositiveInt = 100,
         max_holes: AtLeastTwo = 100,
+        dimension: Dimension = 1,
         backend: Backend = "numpy",
         random_state: RandomStateLike = None,
         n_jobs: int | None = None,
@@ -125,17 +123,22 @@ class SignatureDisplay:
 
         Parameters
         ----------
-        estimator : estimator
-            Fitted, with ``inverse_transform``: a VAE, a GAN, ``PCA(whiten=True)``, a Pipeline that
-            ends in one, or a search over either.
+        estimator : estimator, torch module or callable
+            What generates: a fitted estimator with ``inverse_transform``, such as a VAE, a GAN,
+            ``PCA(whiten=True)``, a Pipeline that ends in one, or a search over either; a torch
+            module or a method of one; or a function of codes (n, n_latents).
         X : array-like or None, default=None
             Observations; only ``prior="encoded"`` needs them.
         code_names : list of str or None, default=None
             Names; "z0", "z1", ... if None.
-        prior : {"normal", "uniform", "encoded"} or callable, default="normal"
-            Where codes come from: independent standard normals; uniform ones in [-1, 1], as of
-            InfoGAN; the codes of `X`, each latent drawn on its own; or ``prior(n, rng)``, which
-            returns codes (n, n_latents).
+        n_latents : int or None, default=None
+            Number of codes that the generator takes. If None, what the estimator, the module or
+            the prior states.
+        prior : {"auto", "normal", "uniform", "encoded"} or callable, default="auto"
+            Where codes come from: what the model announces by ``sample_prior``, else standard
+            normals ("auto"); independent standard normals; uniform ones in [-1, 1]; the codes of
+            `X`, each latent drawn on its own; or ``prior(n, rng)``, which returns codes (n,
+            n_latents).
         embedding : transformer, callable or None, default=None
             What turns observations into points: a fitted transformer, which gets them flattened,
             such as a PCA of images; a function, which gets them as they are; None only flattens.
@@ -151,6 +154,8 @@ class SignatureDisplay:
             How often landmarks are drawn anew.
         max_holes : int, default=100
             Number of bins: holes are counted from 0 to max_holes - 1.
+        dimension : {0, 1, 2}, default=1
+            What counts as a hole: pieces of the cloud (0), loops (1) or voids (2).
         backend : {"numpy", "gudhi"}, default="numpy"
             Which code computes the holes. Both give the same; gudhi is an optional dependency.
         random_state : int, RandomState instance or None, default=None
@@ -169,10 +174,10 @@ class SignatureDisplay:
         display : SignatureDisplay
         """
         check_drawing(cls.from_estimator, options)
-        settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
+        settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend, dimension)
         plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose)
         rng = check_random_state(random_state)
-        found = latent_signatures(estimator, X, prior, plan, rng)
+        found = latent_signatures(estimator, X, prior, n_latents, plan, rng)
         names = names_of(code_names, None, len(found), "z", "code_names")
         return cls._from_signatures(found, names).plot(ax, **options)
 
@@ -191,6 +196,7 @@ class SignatureDisplay:
         gamma: PositiveShare = 1 / 8,
         n_repeats: PositiveInt = 100,
         max_holes: AtLeastTwo = 100,
+        dimension: Dimension = 1,
         factor_bins: FactorBins | None = None,
         nan_policy: NanPolicy = "raise",
         backend: Backend = "numpy",
@@ -226,6 +232,8 @@ class SignatureDisplay:
             How often landmarks are drawn anew.
         max_holes : int, default=100
             Number of bins: holes are counted from 0 to max_holes - 1.
+        dimension : {0, 1, 2}, default=1
+            What counts as a hole: pieces of the cloud (0), loops (1) or voids (2).
         factor_bins : int, "unique" or None, default=None
             How continuous factors are binned; they are an error if None.
         nan_policy : {"raise", "omit"}, default="raise"
@@ -248,7 +256,7 @@ class SignatureDisplay:
         display : SignatureDisplay
         """
         check_drawing(cls.from_factors, options)
-        settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
+        settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend, dimension)
         plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose)
         rng = check_random_state(random_state)
         found = factor_signatures(X, y, factor_bins, nan_policy, plan, rng)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
 from .._params import (
     AtLeastTwo,
@@ -42,6 +43,8 @@ from ._images import as_images, centers, intensities, show_mosaic
 Base = Literal["prior"] | NonNegativeInt
 Order = Literal["auto", "kl", "std", "factor", "index"]
 Latents = Annotated[Sequence[int], "array-like"]
+
+_N_DRAWS = 10_000  # from a prior whose quantiles are only known by its draws
 
 
 @dataclass(eq=False, repr=False)
@@ -158,7 +161,9 @@ class TraversalDisplay:
             Number of values that each latent takes.
         max_std : float, default=2.0
             Range of the latents: from ``-max_std`` to ``max_std`` standard deviations of the
-            prior, or of the codes around their mean in a model without a prior.
+            prior, or of the codes around their mean in a model without a prior. A prior other than
+            N(0, 1), such as that of InfoGAN or a learned one, is traversed between the same
+            quantiles, and never left.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
         relevance : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
@@ -365,9 +370,11 @@ class TraversalDisplay:
 
 
 def _title(coder: Coder, base: Base) -> str:
-    if not hasattr(coder.estimator, "posterior"):
-        return "latent traversals"
-    return "prior traversals" if base == "prior" else "posterior traversals"
+    if base == "prior" and any(hasattr(coder.estimator, n) for n in ("sample_prior", "posterior")):
+        return "prior traversals"
+    if base != "prior" and hasattr(coder.estimator, "posterior"):
+        return "posterior traversals"
+    return "latent traversals"
 
 
 def _resolve(order: Any, coder: Coder, y: Any) -> Any:
@@ -420,13 +427,7 @@ def _check_latents(order: Any, n_latents: int) -> NDArray:
 def _decode(coder: Coder, latents: NDArray, steps: NDArray, base: Base) -> NDArray:
     n_codes = coder.codes.shape[1]
     normal = np.repeat(steps[:, None], n_codes, axis=1)
-    if hasattr(coder.estimator, "posterior"):
-        # A learned prior maps N(0, 1) to each latent: steps are at the same quantiles.
-        from_normal = getattr(coder.estimator, "_from_normal", lambda normal: normal)
-        values, center = from_normal(normal), from_normal(np.zeros((1, n_codes)))[0]
-    else:
-        center = coder.codes.mean(axis=0)
-        values = center + normal * coder.codes.std(axis=0)
+    center, values = _placed(coder, np.zeros((1, n_codes)))[0], _placed(coder, normal)
     if base != "prior":
         if base >= len(coder.codes):
             raise ValueError(
@@ -439,3 +440,21 @@ def _decode(coder: Coder, latents: NDArray, steps: NDArray, base: Base) -> NDArr
         row[:, latent] = values[:, latent]
     decoded = coder.decode(codes.reshape(-1, n_codes).astype(coder.codes.dtype))
     return decoded.reshape(*codes.shape[:2], *decoded.shape[1:])
+
+
+def _placed(coder: Coder, normal: NDArray) -> NDArray:
+    """Codes that lie in the model's prior where the given ones lie in N(0, 1).
+
+    A prior other than N(0, 1), learned or uniform, has them at the same quantiles and so within
+    its support. A model without a prior has them around the mean of its codes.
+    """
+    model = coder.estimator
+    if hasattr(model, "_from_normal"):
+        return model._from_normal(normal)
+    if hasattr(model, "sample_prior"):
+        draws = np.asarray(model.sample_prior(_N_DRAWS, random_state=0), dtype=np.float64)
+        columns = zip(draws.T, ndtr(normal).T)
+        return np.column_stack([np.quantile(draw, share) for draw, share in columns])
+    if hasattr(model, "posterior"):
+        return normal
+    return coder.codes.mean(axis=0) + normal * coder.codes.std(axis=0)

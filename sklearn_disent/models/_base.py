@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from torch import Tensor, nn
 from .._params import Architecture, PositiveFloat, PositiveInt, Weight
 from ..networks import make_pair
 from ._bounds import LikelihoodBounds
-from ._data import Layout, check_unit_interval
+from ._data import Layout, check_n_samples, check_unit_interval
 from ._guidance import (
     Guidance,
     Guides,
@@ -516,7 +515,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
     def sample(
         self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None
     ) -> np.ndarray:
-        """Decode draws from the prior, N(0, I) unless the model has learnt another.
+        """Decode draws from the prior, see :meth:`sample_prior`.
 
         Parameters
         ----------
@@ -530,13 +529,31 @@ class BaseVAE(LikelihoodBounds, BaseNet):
         samples : ndarray
             As from :meth:`inverse_transform`.
         """
+        return self.inverse_transform(self.sample_prior(n_samples, random_state))
+
+    def sample_prior(
+        self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None
+    ) -> np.ndarray:
+        """Draw codes from the prior, N(0, I) unless the model has learnt another.
+
+        Metrics and Displays that need codes to decode ask for them here.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            Determines the draws.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_components)
+        """
         check_is_fitted(self)
-        if not isinstance(n_samples, Integral) or n_samples < 1:
-            raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}.")
+        check_n_samples(n_samples)
         rng = check_random_state(random_state)
-        normal = rng.standard_normal((n_samples, self.n_components_))
-        return self.inverse_transform(self._from_normal(normal))
+        return self._from_normal(rng.standard_normal((n_samples, self.n_components_)))
 
     def _from_normal(self, normal: np.ndarray) -> np.ndarray:
-        """Turn draws from N(0, I) into draws from the prior."""
+        """Turn draws from N(0, I) into draws from the prior, latent by latent."""
         return normal

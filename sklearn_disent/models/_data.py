@@ -134,6 +134,12 @@ def check_unit_interval(rows: np.ndarray, scale: float, rule: str, remedy: str) 
         raise ValueError(f"{rule} in [0, 1], X has values from {low:.6g} to {high:.6g}. {remedy}")
 
 
+def check_n_samples(n_samples: int) -> None:
+    """Refuse a number of draws that is not a positive integer."""
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}.")
+
+
 def uint8_scale(rows: np.ndarray) -> float:
     """Factor for uint8 values: 1 where the training data is {0, 1}, else 1 / 255."""
     is_binary = rows.dtype == np.uint8 and rows.max() <= 1

@@ -1,11 +1,11 @@
 """A generative adversarial network whose codes can be read off the observations."""
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 import torch
+from scipy.special import ndtr
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from .._params import Architecture, NonNegativeInt, PositiveFloat, PositiveInt, Weight
 from ..networks import make_pair
 from ._adversarial import AdversarialMixin, frozen
-from ._data import Layout, check_unit_interval
+from ._data import Layout, check_n_samples, check_unit_interval
 from ._net import BaseNet
 from ._schedules import resolve
 from .terms import gaussian_log_density
@@ -31,7 +31,8 @@ class InfoGAN(AdversarialMixin, BaseNet):
     E log Q(c | G(c, noise))``; the second part bounds the mutual information of codes and
     observations.
 
-    ``transform`` returns the mean of Q, ``inverse_transform`` applies G with zero noise.
+    ``transform`` returns the mean of Q, ``inverse_transform`` applies G with zero noise,
+    ``generate`` with noise that is drawn.
 
     Parameters
     ----------
@@ -229,6 +230,29 @@ class InfoGAN(AdversarialMixin, BaseNet):
         zeros = torch.zeros(1, self.n_noise_, device=self.device)
         return self._decode(X, lambda codes: self._generate(codes, zeros.expand(len(codes), -1)))
 
+    def generate(
+        self, X: Any, random_state: int | np.random.RandomState | None = None
+    ) -> np.ndarray:
+        """Generate observations from codes, with noise that is drawn for every one of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components)
+            Codes; the generator has seen values in [-1, 1].
+        random_state : int, RandomState instance or None, default=None
+            Determines the noise.
+
+        Returns
+        -------
+        generated : ndarray
+            As from :meth:`inverse_transform`, which has zero noise.
+        """
+        check_is_fitted(self)
+        rng = check_random_state(random_state)
+        noise = rng.standard_normal((len(X), self.n_noise_)).astype(np.float32)
+        parts = iter(torch.from_numpy(noise).to(self.device).split(self._decode_size(len(X))))
+        return self._decode(X, lambda codes: self._generate(codes, next(parts)))
+
     def reconstruct(self, X: Any) -> np.ndarray:
         """Read the codes off observations and generate from them.
 
@@ -262,11 +286,33 @@ class InfoGAN(AdversarialMixin, BaseNet):
         samples : ndarray
             As from :meth:`inverse_transform`.
         """
-        check_is_fitted(self)
-        if not isinstance(n_samples, Integral) or n_samples < 1:
-            raise ValueError(f"n_samples must be a positive integer, got {n_samples!r}.")
         rng = check_random_state(random_state)
-        codes = rng.uniform(-1, 1, (n_samples, self.n_components_))
-        noise = rng.standard_normal((n_samples, self.n_noise_)).astype(np.float32)
-        parts = iter(torch.from_numpy(noise).to(self.device).split(self._decode_size(n_samples)))
-        return self._decode(codes, lambda batch: self._generate(batch, next(parts)))
+        codes = self.sample_prior(n_samples, rng)
+        return self.generate(codes, rng)
+
+    def sample_prior(
+        self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None
+    ) -> np.ndarray:
+        """Draw codes from their prior, uniform in [-1, 1].
+
+        Metrics and Displays that need codes to decode ask for them here.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of draws.
+        random_state : int, RandomState instance or None, default=None
+            Determines the draws.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        check_n_samples(n_samples)
+        rng = check_random_state(random_state)
+        return rng.uniform(-1, 1, (n_samples, self.n_components_))
+
+    def _from_normal(self, normal: np.ndarray) -> np.ndarray:
+        """Turn draws from N(0, I) into draws from the prior, latent by latent."""
+        return 2 * ndtr(normal) - 1

@@ -74,6 +74,37 @@ def test_traversal_of_a_learnt_prior_goes_by_its_quantiles(images):
     assert np.allclose(display.decoded[0, 2], vae.inverse_transform(codes)[0], atol=1e-6)
 
 
+def test_traversal_of_infogan_stays_within_its_support(images):
+    from sklearn_disent.models import InfoGAN
+
+    gan = InfoGAN(2, architecture="mlp", max_epochs=1, random_state=0).fit(images[0])
+    seen = []
+    inverse = gan.inverse_transform
+    gan.inverse_transform = lambda X: seen.append(X) or inverse(X)
+    display = TraversalDisplay.from_estimator(gan, images[0], max_std=6.0, n_steps=3)
+    codes = np.concatenate(seen)
+    assert np.abs(codes).max() <= 1
+    assert np.abs(codes).max() > 0.99
+    assert np.allclose(display.decoded[0, 1], inverse(np.zeros((1, 2)))[0])
+    assert display.title == "prior traversals"
+    display = TraversalDisplay.from_estimator(gan, images[0], base=3, n_steps=3)
+    assert display.title == "latent traversals"
+
+
+def test_traversal_asks_a_foreign_model_for_its_prior():
+    class Announcing(PCA):
+        def sample_prior(self, n_samples=1, random_state=None):
+            rng = np.random.RandomState(random_state)
+            return rng.uniform(2, 3, (n_samples, self.n_components_))
+
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    pca = Announcing(2).fit(X)
+    display = TraversalDisplay.from_estimator(pca, X, order="index", n_steps=3, max_std=9.0)
+    expected = pca.inverse_transform([[2.0, 2.5], [2.5, 2.5], [3.0, 2.5]])
+    assert np.allclose(display.decoded[0], expected, atol=0.05)
+    assert display.title == "prior traversals"
+
+
 def test_traversal_order_by_kl(vae, images):
     display = TraversalDisplay.from_estimator(vae, images[0], order="kl", n_steps=2)
     mean, log_var = vae.posterior(images[0])

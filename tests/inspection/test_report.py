@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_disent.inspection import DisentanglementReport
-from sklearn_disent.metrics import disentanglement_report
+from sklearn_disent.metrics import disentanglement_report, manifold_topology_score
 from sklearn_disent.metrics.information import _matrix
 
 from .conftest import make_vae
@@ -221,3 +221,22 @@ def test_report_opens_in_a_browser(report, tmp_path):
     # The bars of scores and the bright cells of the heat map have been drawn.
     for color in ([0x00, 0x72, 0xB2], [0xFE, 0xE8, 0x38]):
         assert (np.abs(pixels - color).sum(axis=-1) < 12).sum() > 200
+
+
+def test_report_scores_topology_on_request(vae, images):
+    options = {"n_samples": 60, "n_values": 2, "n_repeats": 4, "max_holes": 20}
+    report = DisentanglementReport.from_estimator(
+        vae, *images, metrics=["mig"], n_resamples=3, n_permutations=4, topology=options,
+        random_state=0,
+    )  # fmt: skip
+    row = report.scores["manifold_topology"]
+    assert row.keys() == report.scores["mig"].keys()
+    details = manifold_topology_score(
+        vae, n_permutations=4, random_state=0, return_details=True, **options
+    )
+    assert (row["value"], row["p_value"]) == (details.score, details.p_value)
+    width = 2 * 1.959964 * details.standard_error
+    assert row["ci_high"] - row["ci_low"] == pytest.approx(width, rel=1e-5)
+    assert "manifold topology" in report.to_html()
+    with pytest.raises(TypeError, match="no option 'repeats'"):
+        DisentanglementReport.from_estimator(vae, *images, topology={"repeats": 3})

@@ -263,6 +263,23 @@ def test_infogan_samples_do_not_depend_on_the_batch_size(images):
     )
 
 
+def test_infogan_announces_its_prior_and_draws_its_noise(images):
+    gan = InfoGAN(**TINY_GAN).fit(images[0])
+    codes = gan.sample_prior(1000, random_state=0)
+    assert codes.shape == (1000, 2)
+    assert np.abs(codes).max() <= 1
+    assert codes.std() == pytest.approx(1 / np.sqrt(3), rel=0.05)
+    rng = np.random.RandomState(0)
+    made = gan.generate(gan.sample_prior(7, rng), rng)
+    np.testing.assert_array_equal(made, gan.sample(7, random_state=0))
+    same = np.zeros((2, 2))
+    first, second = gan.generate(same, random_state=0)
+    assert not np.allclose(first, second)
+    np.testing.assert_array_equal(*gan.inverse_transform(same))
+    with pytest.raises(ValueError, match="n_samples must be a positive integer, got 0"):
+        gan.sample_prior(0)
+
+
 def test_infogan_steps_leave_no_gradient_in_each_other(images):
     seen = {}
 

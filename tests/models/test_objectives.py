@@ -105,6 +105,10 @@ def test_every_model_decodes_samples_and_reconstructs(images, model, grid):
     assert samples.shape == (5, 8, 8)
     assert ((samples >= 0) & (samples <= 1)).all()
     assert_array_equal(samples, fitted.sample(5, random_state=0))
+    prior = fitted.sample_prior(5, random_state=0)
+    assert prior.shape == (5, 3)
+    if not hasattr(fitted, "generate"):
+        assert_array_equal(samples, fitted.inverse_transform(prior))
     assert not np.allclose(samples, fitted.sample(5, random_state=1))
 
 
@@ -291,6 +295,8 @@ def test_flow_prior_learns_and_shapes_samples_and_score(images):
     assert not torch.allclose(flow.raw_slope, flow.raw_slope[0, 0].expand_as(flow.raw_slope))
     normal = np.random.default_rng(0).standard_normal((50, 3)).astype(np.float32)
     draws = vae._from_normal(normal)
+    drawn = np.random.RandomState(0).standard_normal((4, 3))
+    assert_allclose(vae.sample_prior(4, random_state=0), vae._from_normal(drawn))
     assert not np.allclose(draws, normal, atol=0.05)
     assert_allclose(flow(torch.from_numpy(draws))[0].detach().numpy(), normal, atol=1e-4)
     # The KL in the ELBO is that to the learnt prior: Monte Carlo with many draws agrees.

@@ -32,6 +32,8 @@ _BATCH = 10
 _MANY_FEATURES = 32
 
 Backend = Literal["numpy", "gudhi"]
+# Of holes: pieces, loops, voids.
+Dimension = Literal[0, 1, 2]
 
 
 class Settings(NamedTuple):
@@ -43,6 +45,7 @@ class Settings(NamedTuple):
     max_holes: int = 100
     overflow: str = "clip"
     backend: str = "numpy"
+    dimension: int = 1
 
 
 @validated
@@ -54,6 +57,7 @@ def relative_living_times(
     n_repeats: PositiveInt = 100,
     max_holes: AtLeastTwo = 100,
     overflow: Literal["clip", "drop"] = "clip",
+    dimension: Dimension = 1,
     backend: Backend = "numpy",
     random_state: RandomStateLike = None,
     n_jobs: int | None = None,
@@ -68,8 +72,8 @@ def relative_living_times(
         \mathrm{RLT}(i) = \frac{|\{\alpha \in [0, \alpha_{\max}] : \beta_1(\alpha) = i\}|}
         {\alpha_{\max}}, \qquad \alpha_{\max} = \gamma \max_{w, l} \lVert x_w - x_l \rVert,
 
-    where :math:`\beta_1(\alpha)` counts the holes, over GF(2), of the weak witness complex of
-    the landmarks at relaxation :math:`\alpha`, with all points as witnesses.
+    where :math:`\beta_1(\alpha)` counts the holes of `dimension` 1, over GF(2), of the weak
+    witness complex of the landmarks at relaxation :math:`\alpha`, with all points as witnesses.
 
     Parameters
     ----------
@@ -86,6 +90,10 @@ def relative_living_times(
     overflow : {"clip", "drop"}, default="clip"
         Whether a larger number of holes counts as max_holes - 1, or not at all: then rows sum to
         less than 1.
+    dimension : {0, 1, 2}, default=1
+        What counts as a hole: the pieces that the cloud falls into (0; there is always one), loops
+        that cannot be drawn together (1), or voids such as the inside of a sphere (2). Voids cost
+        much more, since they need tetrahedra: keep `n_landmarks` and `gamma` small.
     backend : {"numpy", "gudhi"}, default="numpy"
         Which code computes the holes. Both give the same; gudhi is an optional dependency.
     random_state : int, RandomState instance or None, default=None
@@ -135,7 +143,7 @@ def relative_living_times(
     >>> times.mean(axis=0).argmax()
     np.int64(1)
     """
-    settings = Settings(n_landmarks, gamma, n_repeats, max_holes, overflow, backend)
+    settings = Settings(n_landmarks, gamma, n_repeats, max_holes, overflow, backend, dimension)
     check_backend(backend)
     cloud = as_cloud(X, "X")
     if len(cloud) < n_landmarks:
@@ -210,7 +218,7 @@ def _batch_of_living_times(
 ) -> NDArray[np.float64]:
     if np.ptp(cloud, axis=0).max() == 0:
         histograms = np.zeros((len(landmarks), settings.max_holes))
-        histograms[:, 0] = 1.0
+        histograms[:, 1 if settings.dimension == 0 else 0] = 1.0  # one piece, without holes
         return histograms
     # Repeats share landmarks: distances to each are computed once.
     used, column = np.unique(landmarks, return_inverse=True)
@@ -221,7 +229,7 @@ def _batch_of_living_times(
     for columns in column.reshape(landmarks.shape):
         chosen = distances[:, columns]
         alpha_max = settings.gamma * chosen.max()
-        births, deaths = find_holes(chosen, alpha_max)
+        births, deaths = find_holes(chosen, alpha_max, settings.dimension)
         rows.append(
             lifetime_histogram(births, deaths, alpha_max, settings.max_holes, settings.overflow)
         )
@@ -249,24 +257,26 @@ def lifetime_histogram(
 
 
 def _holes_by_gudhi(
-    distances: NDArray[np.float64], alpha_max: float
+    distances: NDArray[np.float64], alpha_max: float, dimension: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The contract of `holes_of`, by gudhi's witness complex."""
     import gudhi
 
     order = np.argsort(distances, axis=1)
     nearest = np.take_along_axis(distances, order, axis=1)
-    # gudhi reads no further than alpha_max beyond the third nearest landmark, and the conversion
-    # to lists is the slow part.
-    third = nearest[:, min(2, nearest.shape[1] - 1), None]
-    reach = (nearest - third <= alpha_max).sum(axis=1).tolist()
+    # gudhi reads no further than alpha_max beyond the nearest landmark that a simplex can lack,
+    # and the conversion to lists is the slow part.
+    lacking = nearest[:, min(dimension + 1, nearest.shape[1] - 1), None]
+    reach = (nearest - lacking <= alpha_max).sum(axis=1).tolist()
     table = [
         list(zip(labels[:n], values[:n]))
         for labels, values, n in zip(order.tolist(), nearest.tolist(), reach)
     ]
     complex_ = gudhi.WitnessComplex(table)
-    tree = complex_.create_simplex_tree(max_alpha_square=alpha_max, limit_dimension=2)
-    tree.compute_persistence(homology_coeff_field=2)
-    intervals = np.reshape(tree.persistence_intervals_in_dimension(1), (-1, 2))
+    tree = complex_.create_simplex_tree(max_alpha_square=alpha_max, limit_dimension=dimension + 1)
+    # Without the flag gudhi leaves out the holes of the complex's own dimension: all of them where
+    # no simplex of one dimension more has entered.
+    tree.compute_persistence(homology_coeff_field=2, persistence_dim_max=True)
+    intervals = np.reshape(tree.persistence_intervals_in_dimension(dimension), (-1, 2))
     births, deaths = intervals.T
     return births, deaths[np.isfinite(deaths)]

@@ -1,6 +1,5 @@
 """Disentanglement of a generative model by the topology of what it generates."""
 
-import warnings
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
@@ -8,8 +7,6 @@ import numpy as np
 from joblib import Parallel
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.cluster import SpectralCoclustering
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
 
 from ..._params import (
@@ -17,55 +14,29 @@ from ..._params import (
     AtLeastTwo,
     FactorBins,
     NanPolicy,
+    NonNegativeInt,
     PositiveInt,
     PositiveShare,
     RandomStateLike,
     Verbose,
     validated,
 )
+from .._generators import Prior, check_generator, generator_of
 from .._validation import check_factors, warn_degenerate
-from ._living_times import Backend, Settings, check_backend, draw_landmarks, living_times
-from ._submanifolds import (
-    Embedding,
-    Family,
-    Prior,
-    check_decoder,
-    decoded_families,
-    factor_families,
-    prior_of,
+from ._biclusters import Biclusters, choose_biclusters
+from ._living_times import (
+    Backend,
+    Dimension,
+    Settings,
+    check_backend,
+    draw_landmarks,
+    living_times,
 )
-from ._transport import Quantiles, quantile_distance, quantile_mean, rebin
+from ._null import landmark_error, permutation_null
+from ._signatures import Signature, signature_distances
+from ._submanifolds import Embedding, Family, decoded_families, factor_families
 
 __all__ = ["manifold_topology_score"]
-
-
-class Signature(NamedTuple):
-    """Living times of one latent or factor, value by value."""
-
-    number: int
-    """Which latent or factor."""
-    values: NDArray
-    """(n_values,), at which it was held."""
-    times: NDArray[np.float64]
-    """(n_values, n_repeats, max_holes), relative living times."""
-
-    def barycenters(self) -> list[Quantiles]:
-        return [quantile_mean(times) for times in self.times]
-
-    def histograms(self) -> NDArray[np.float64]:
-        """Barycentres on the bins, (n_values, max_holes)."""
-        n_bins = self.times.shape[-1]
-        return np.stack([_on_bins(barycenter, n_bins) for barycenter in self.barycenters()])
-
-
-class Biclusters(NamedTuple):
-    rows: NDArray[np.intp]
-    columns: NDArray[np.intp]
-    scores: NDArray[np.float64]
-    """(n_clusters,), mean distance to the outside minus mean distance within."""
-    variances: NDArray[np.float64]
-    empty: int
-    """How many biclusters lack a row, a column, or an outside."""
 
 
 @validated
@@ -74,20 +45,24 @@ def manifold_topology_score(
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
     *,
+    supervised: bool = False,
     n_samples: PositiveInt = 1000,
     n_values: PositiveInt = 10,
-    prior: Prior = "normal",
+    n_latents: PositiveInt | None = None,
+    prior: Prior = "auto",
     embedding: Embedding | None = None,
     n_landmarks: PositiveInt = 32,
     gamma: PositiveShare = 1 / 8,
     n_repeats: PositiveInt = 100,
     max_holes: AtLeastTwo = 100,
+    dimension: Dimension = 1,
     aggregation: Literal["pairwise", "barycenter"] = "pairwise",
     p: AtLeastOne = 2,
     n_clusters: AtLeastTwo | None = None,
     factor_bins: FactorBins | None = None,
     nan_policy: NanPolicy = "raise",
     backend: Backend = "numpy",
+    n_permutations: NonNegativeInt = 0,
     return_details: bool = False,
     random_state: RandomStateLike = None,
     n_jobs: int | None = None,
@@ -96,9 +71,9 @@ def manifold_topology_score(
     r"""Disentanglement by topology: do latents fall into groups of one shape each?
 
     Holding a disentangled latent at any of its values leaves a submanifold of the same topology,
-    which differs from that of latents with another meaning. The score needs only the decoder: no
-    encoder and, without `y`, no labels. Between -1 and 1, higher is better; 0 when all
-    submanifolds look alike.
+    which differs from that of latents with another meaning. The score needs only a generator, ours
+    or not: no encoder and, unless `supervised`, no labels. Between -1 and 1, higher is better; 0
+    when all submanifolds look alike.
 
     Each submanifold is summarised by a signature, the Wasserstein barycentre of its relative
     living times. With :math:`M` the distances between the signatures of latents (or of latents
@@ -110,27 +85,37 @@ def manifold_topology_score(
 
     Parameters
     ----------
-    estimator : estimator with `inverse_transform`
-        Fitted: a VAE, a GAN, ``PCA(whiten=True)``, a Pipeline or a search over such. Codes are
-        its prior, see `prior`.
+    estimator : estimator, torch module or callable
+        What generates: a fitted estimator with `inverse_transform`, such as a VAE, a GAN,
+        ``PCA(whiten=True)``, a Pipeline or a search over such; a torch module, or a method of one
+        such as ``vae.decode``, which is called in evaluation mode, without gradients, with
+        batches on its own device; or any other function of an array of codes (n, n_latents) that
+        returns n observations, as an array or a tensor.
     X : array-like of shape (n_samples, ...), default=None
-        Real observations, in the units that `inverse_transform` returns. Needed with `y` and with
+        Real observations, in the units that are generated. Needed if `supervised` and with
         ``prior="encoded"``, else ignored.
     y : array-like of shape (n_samples, n_factors), default=None
-        Their factors. If given, generated submanifolds are compared with real ones, on which
-        one factor is held fixed; otherwise among themselves.
+        Their factors. Needed if `supervised`, else ignored.
+    supervised : bool, default=False
+        Whether generated submanifolds are compared with real ones, on which one factor is held
+        fixed, or among themselves.
     n_samples : int, default=1000
         Points of a submanifold; of real ones, at most.
     n_values : int, default=10
         Values at which each latent is held; of a factor, at most as many as it has.
-    prior : {"normal", "uniform", "encoded"} or callable, default="normal"
-        Where codes come from: independent standard normals; uniform ones in [-1, 1], as of
-        InfoGAN; the codes of `X`, each latent drawn on its own; or ``prior(n, rng)``, which
+    n_latents : int or None, default=None
+        Number of codes that the generator takes. If None, what the estimator, the module or the
+        prior states; for a module, at last, the width of its first layer.
+    prior : {"auto", "normal", "uniform", "encoded"} or callable, default="auto"
+        Where codes come from. "auto": what the model announces by ``sample_prior(n,
+        random_state)``, else "normal", independent standard normals. "uniform": in [-1, 1].
+        "encoded": the codes of `X`, each latent drawn on its own. Or ``prior(n, rng)``, which
         returns codes (n, n_latents).
     embedding : transformer, callable or None, default=None
         What turns observations into points: a fitted transformer, which gets them flattened, such
-        as a PCA of images; a function, which gets them as they are; None only flattens.
-    n_landmarks, gamma, n_repeats, max_holes, backend
+        as a PCA of images; a function or a torch module, which gets them as they are; None only
+        flattens.
+    n_landmarks, gamma, n_repeats, max_holes, dimension, backend
         As in :func:`relative_living_times`; `gamma` and `n_landmarks` set how coarse holes must
         be to count.
     aggregation : {"pairwise", "barycenter"}, default="pairwise"
@@ -139,12 +124,16 @@ def manifold_topology_score(
     p : float, default=2
         Order of the Wasserstein distance.
     n_clusters : int or None, default=None
-        Number of biclusters. If None, the number of factors with `y`; else that from 2 to the
-        number of latents whose biclusters vary least inside and outside.
+        Number of biclusters. If None, the number of factors if `supervised`; else that from 2 to
+        the number of latents whose biclusters vary least inside and outside.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing factor is an error or drops its row.
+    n_permutations : int, default=0
+        Size of the null: how often signatures change places between latents before they are scored
+        again. The p-value is in the details. If positive, every submanifold gets codes of its
+        own, where else all share theirs: see Notes.
     return_details : bool, default=False
         Whether to return all that led to the score.
     random_state : int, RandomState instance or None, default=None
@@ -163,14 +152,18 @@ def manifold_topology_score(
         Instead, if `return_details`:
 
         - ``score`` : the score.
+        - ``standard_error`` : that of the score over draws of landmarks, by a jackknife over the
+          repeats with the biclusters found; nan for a single repeat.
+        - ``null``, ``chance``, ``p_value`` : scores of permuted signatures, their mean, and the
+          share of ``[score, *null]`` that is at least the score. None without permutations.
         - ``distances``, ``similarity`` : ndarrays of shape (n_latents, n_latents), or (n_latents,
-          n_factors) with `y`; M and 1 - M.
+          n_factors) if `supervised`; M and 1 - M.
         - ``n_clusters``, ``row_clusters``, ``column_clusters`` : the biclustering, as labels.
         - ``score_by_n_clusters``, ``variance_by_n_clusters`` : dicts over the numbers tried.
         - ``signatures`` : ndarray of shape (n_latents, n_values, max_holes), histograms over
           the number of holes; ``latent_values`` : where each latent was held.
         - ``factor_signatures`` : list with one ndarray (n_values, max_holes) for each factor,
-          ``factor_values`` likewise, ``factors`` : their columns in y. None without `y`.
+          ``factor_values`` likewise, ``factors`` : their columns in y. None unless `supervised`.
 
     See Also
     --------
@@ -181,9 +174,18 @@ def manifold_topology_score(
     Notes
     -----
     Distances are in shares of max_holes - 1, which keeps 1 - M between 0 and 1: compare only
-    scores with the same `max_holes`, `gamma` and `n_landmarks`. Only topology counts: if all
-    latents leave submanifolds of the same topology, the score is 0 however well they are
-    disentangled, and a rotation among latents of one topology goes unnoticed.
+    scores with the same `max_holes`, `gamma` and `n_landmarks`.
+
+    The score can tell something where latents differ in topology, such as an angle, whose
+    submanifolds lack a circle, and a size. It cannot where they do not: if all latents leave
+    submanifolds of the same topology, as those of a flat space do, the score is near 0 however
+    well they are disentangled, and a rotation among latents of one topology goes unnoticed. The
+    clusters are chosen after the distances are seen, so that pure noise scores above 0, too:
+    whether a score is more than that is what `n_permutations` answers. Under the null hypothesis
+    it makes no difference to the topology which latent is held. That needs submanifolds of
+    independent codes: those of the same latent would else share all other codes, and look alike
+    for no other reason (a flat toy then had p of 0.05 or
+    less in five of six seeds).
 
     Departures from the paper and from its public code, where they differ: gamma = 1/8 and 32
     landmarks instead of 1/128 and 64 (100 in code); barycentres and distances are exact, not
@@ -213,20 +215,34 @@ def manifold_topology_score(
     >>> abs(manifold_topology_score(pca, **options)) < 0.05
     True
     """
-    check_decoder(estimator)
-    if y is not None and X is None:
-        raise ValueError("With factors y the observations X are needed too, got X=None. Pass X.")
-    settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend)
-    plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose)
+    check_generator(estimator)
+    if supervised and (X is None or y is None):
+        raise ValueError(
+            "supervised=True compares with real submanifolds and needs observations X and their "
+            f"factors y, got {'X' if X is None else 'y'}=None. Pass both, or use supervised=False."
+        )
+    settings = Settings(n_landmarks, gamma, n_repeats, max_holes, "clip", backend, dimension)
+    plan = Plan(n_samples, n_values, embedding, settings, n_jobs, verbose, n_permutations > 0)
     rng = check_random_state(random_state)
-    latents = latent_signatures(estimator, X, prior, plan, rng)
-    factors = None if y is None else factor_signatures(X, y, factor_bins, nan_policy, plan, rng)
+    latents = latent_signatures(estimator, X, prior, n_latents, plan, rng)
+    factors = factor_signatures(X, y, factor_bins, nan_policy, plan, rng) if supervised else None
     distances = signature_distances(latents, factors, aggregation, p)
-    chosen, tried = _choose(distances, n_clusters, factors is not None, rng.randint(2**31 - 1))
+    seed = rng.randint(2**31 - 1)
+    chosen, tried = choose_biclusters(distances, n_clusters, supervised, seed)
     score = float(chosen.scores.mean())
     if not return_details:
         return score
-    return _details(score, distances, chosen, tried, latents, factors)
+    details = _details(score, distances, chosen, tried, latents, factors)
+    details.standard_error = landmark_error(latents, factors, aggregation, p, chosen)
+    if n_permutations:
+        details.null = permutation_null(
+            latents, factors, aggregation, p, n_clusters, seed, n_permutations, rng, n_jobs
+        )
+        details.chance = float(details.null.mean())
+        # Equal scores that differ by rounding are equal.
+        reached = (details.null >= score - 1e-12).sum()
+        details.p_value = float((1 + reached) / (1 + n_permutations))
+    return details
 
 
 class Plan(NamedTuple):
@@ -240,6 +256,8 @@ class Plan(NamedTuple):
     settings: Settings
     n_jobs: int | None
     verbose: int
+    redraw: bool = False
+    """Whether every cloud of a latent has codes of its own."""
 
     def check(self) -> None:
         check_backend(self.settings.backend)
@@ -251,20 +269,30 @@ class Plan(NamedTuple):
 
 
 def latent_signatures(
-    estimator: Any, X: ArrayLike | None, prior: Prior, plan: Plan, rng: RandomState
+    estimator: Any,
+    X: ArrayLike | None,
+    prior: Prior,
+    n_latents: int | None,
+    plan: Plan,
+    rng: RandomState,
 ) -> list[Signature]:
-    """Signatures of the latents of a generative model."""
-    check_decoder(estimator)
+    """Signatures of the latents of a generator."""
     plan.check()
-    draw = prior_of(estimator, X, prior)
+    draw, decode = generator_of(estimator, X, prior, n_latents, rng)
     base, values = draw(plan.n_samples, rng), draw(plan.n_values, rng)
-    families = decoded_families(estimator, base, values, plan.embedding)
+    if base.shape[1] != values.shape[1]:
+        raise ValueError(
+            f"prior must return codes of one width, got {base.shape[1]} columns, then "
+            f"{values.shape[1]}."
+        )
+    codes = (lambda: draw(plan.n_samples, rng)) if plan.redraw else (lambda: base)
+    families = decoded_families(decode, codes, values, plan.embedding)
     return _signatures_of(families, base.shape[1], plan, rng)
 
 
 def factor_signatures(
     X: Any,
-    y: ArrayLike,
+    y: Any,
     factor_bins: int | str | None,
     nan_policy: str,
     plan: Plan,
@@ -272,16 +300,17 @@ def factor_signatures(
 ) -> list[Signature]:
     """Signatures of the factors of real observations, without those that cannot be used."""
     plan.check()
+    data = check_factors(y, factor_bins, nan_policy)
     families = factor_families(
         X,
-        check_factors(y, factor_bins, nan_policy),
+        data,
         plan.n_samples,
         plan.n_values,
         plan.settings.n_landmarks,
         plan.embedding,
         rng,
     )
-    return _signatures_of(families, np.shape(y)[-1], plan, rng)
+    return _signatures_of(families, data.factors.shape[1], plan, rng)
 
 
 def _signatures_of(
@@ -308,113 +337,6 @@ def _signatures_of(
     return signatures
 
 
-def signature_distances(
-    rows: list[Signature], columns: list[Signature] | None, aggregation: str, p: float
-) -> NDArray[np.float64]:
-    """M, in shares of the largest number of holes; among the rows if there are no columns."""
-    groups = [_barycenters(signature, aggregation) for signature in rows]
-    scale = rows[0].times.shape[-1] - 1
-    if columns is not None:
-        others = [_barycenters(signature, aggregation) for signature in columns]
-        means = [[_mean_distance(a, b, p) for b in others] for a in groups]
-        return np.reshape(means, (len(groups), len(others))) / scale
-    distances = np.zeros((len(groups), len(groups)))
-    for i, j in zip(*np.tril_indices(len(groups))):
-        distances[i, j] = distances[j, i] = _mean_distance(groups[i], groups[j], p)
-    return distances / scale
-
-
-def value_distances(signatures: list[Signature], p: float = 2) -> NDArray[np.float64]:
-    """Distances between the signatures of all values, in shares of the largest number of holes."""
-    alone = [
-        Signature(signature.number, signature.values[[k]], signature.times[[k]])
-        for signature in signatures
-        for k in range(len(signature.times))
-    ]
-    return signature_distances(alone, None, "pairwise", p)
-
-
-def score_biclusters(
-    distances: NDArray[np.float64], rows: NDArray[np.intp], columns: NDArray[np.intp], n: int
-) -> Biclusters:
-    """Score and variance of each of n biclusters, given as labels of rows and columns."""
-    scores, variances = np.zeros(n), np.zeros(n)
-    empty = 0
-    for k in range(n):
-        within = distances[np.ix_(rows == k, columns == k)]
-        outside = distances[np.ix_(rows == k, columns != k)]
-        if within.size == 0 or outside.size == 0:
-            empty += 1
-            continue
-        scores[k] = outside.mean() - within.mean()
-        variances[k] = (within.std() / within.size) ** 2 + (outside.std() / outside.size) ** 2
-    return Biclusters(rows, columns, scores, variances, empty)
-
-
-def bicluster(distances: NDArray[np.float64], n_clusters: int, seed: int) -> Biclusters:
-    """Spectral co-clustering of 1 - M into n_clusters."""
-    # A row of zeros cannot be normalised.
-    similarity = np.clip(1.0 - distances, 1e-9, None)
-    # scikit-learn asks for as many rows as clusters, of which there are at most as many as
-    # factors; the problem is the same either way round.
-    upright = len(similarity) >= n_clusters
-    model = SpectralCoclustering(n_clusters, random_state=seed)
-    with warnings.catch_warnings():
-        # Equal rows make fewer distinct points than clusters. The empty ones score 0.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(similarity if upright else similarity.T)
-    labels = model.row_labels_, model.column_labels_
-    return score_biclusters(distances, *(labels if upright else labels[::-1]), n_clusters)
-
-
-def _choose(
-    distances: NDArray[np.float64], n_clusters: int | None, supervised: bool, seed: int
-) -> tuple[Biclusters, dict[int, Biclusters]]:
-    """The clustering to be scored, and all that were tried by their number of clusters."""
-    n_rows, n_columns = distances.shape
-    if n_rows < 2 or n_columns < 2:
-        what = "factor" if n_rows >= 2 else "latent"
-        count = min(n_rows, n_columns)
-        warn_degenerate(
-            f"At least 2 {what}s are needed to compare topologies, got {count}: the score is 0 by "
-            "definition."
-        )
-        labels = np.zeros(n_rows, dtype=np.intp), np.zeros(n_columns, dtype=np.intp)
-        lone = score_biclusters(distances, *labels, 1)
-        return lone, {1: lone}
-    if n_clusters is not None:
-        if n_clusters > max(n_rows, n_columns):
-            raise ValueError(
-                f"n_clusters must be at most the number of latents or of factors, got "
-                f"{n_clusters} for {n_rows} by {n_columns} signatures."
-            )
-        candidates = [n_clusters]
-    else:
-        candidates = [n_columns] if supervised else list(range(2, n_columns + 1))
-    tried = {n: bicluster(distances, n, seed) for n in candidates}
-    # Of equals, as with variance 0 everywhere, the clearest.
-    return min(tried.values(), key=_preference), tried
-
-
-def _preference(found: Biclusters) -> tuple[bool, float, float]:
-    return found.empty > 0, found.variances.mean(), -found.scores.mean()
-
-
-def _barycenters(signature: Signature, aggregation: str) -> list[Quantiles]:
-    if aggregation == "pairwise":
-        return signature.barycenters()
-    # The barycentre of equally weighted barycentres is that of all their members.
-    return [quantile_mean(signature.times.reshape(-1, signature.times.shape[-1]))]
-
-
-def _mean_distance(first: list[Quantiles], second: list[Quantiles], p: float) -> float:
-    return float(np.mean([quantile_distance(a, b, p) for a in first for b in second]))
-
-
-def _on_bins(barycenter: Quantiles, n_bins: int) -> NDArray[np.float64]:
-    return rebin(barycenter.positions, np.diff(barycenter.upper, prepend=0.0), n_bins)
-
-
 def _progress_bar(verbose: int, total: int) -> tuple[Any, int]:
     """A bar of tqdm if wanted and possible; and how verbose joblib has to be instead."""
     if not verbose:
@@ -436,6 +358,10 @@ def _details(
 ) -> Bunch:
     return Bunch(
         score=score,
+        standard_error=None,
+        null=None,
+        chance=None,
+        p_value=None,
         distances=distances,
         similarity=1.0 - distances,
         n_clusters=len(chosen.scores),

@@ -5,7 +5,8 @@ cloud, is closer to all of s than to any other landmark:
 
     f(s) = max( min_w max(0, max_{p in s} D[w, p] - min_{q not in s} D[w, q]), max f(facets of s) )
 
-Up to dimension 2 this is all that holes need: they are born with edges and die with triangles.
+Holes of dimension 1 are born with edges and die with triangles, those of dimension 2 are born with
+triangles and die with tetrahedra; pieces, dimension 0, are all there at first and die with edges.
 Everything here is cut at `alpha_max`, which keeps the number of simplices small.
 """
 
@@ -17,9 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+# Bits of coboundaries that are unpacked at a time.
+_BLOCK = 2**25
+
+Events = tuple[NDArray[np.float64], NDArray[np.float64]]
+
 
 class Complex(NamedTuple):
-    """Edges and triangles that enter up to alpha_max, each sorted by their value."""
+    """Simplices that enter up to alpha_max, each kind sorted by its value."""
 
     edge_ends: NDArray[np.intp]
     """(2, n_edges), landmarks."""
@@ -27,11 +33,12 @@ class Complex(NamedTuple):
     triangle_sides: NDArray[np.intp]
     """(3, n_triangles), positions among the edges."""
     triangle_values: NDArray[np.float64]
+    tetrahedron_sides: NDArray[np.intp]
+    """(4, n_tetrahedra), positions among the triangles; none unless asked for."""
+    tetrahedron_values: NDArray[np.float64]
 
 
-def holes_of(
-    distances: NDArray[np.float64], alpha_max: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def holes_of(distances: NDArray[np.float64], alpha_max: float, dimension: int = 1) -> Events:
     """When holes are born and when they die, up to alpha_max.
 
     Parameters
@@ -40,40 +47,81 @@ def holes_of(
         From every point to every landmark; the landmarks are points of the cloud.
     alpha_max : float
         The largest relaxation.
+    dimension : int, default=1
+        Of the holes: 0 for pieces, 1 for loops, 2 for voids.
 
     Returns
     -------
     births, deaths : ndarray
         Unordered. Holes that are there at alpha_max have no death: there are fewer deaths.
     """
-    if distances.shape[1] < 3:
-        return np.zeros(0), np.zeros(0)
-    return _pair(witness_complex(distances, alpha_max), distances.shape[1])
+    n_landmarks = distances.shape[1]
+    nothing = np.zeros(0)
+    if n_landmarks < dimension + 2:
+        # A piece for a single landmark; a hole needs a cycle around it.
+        return (np.zeros(n_landmarks) if dimension == 0 else nothing), nothing
+    simplices = witness_complex(distances, alpha_max, dimension + 1)
+    joining, closing = _split_edges(simplices.edge_ends, n_landmarks)
+    if dimension == 0:
+        return np.zeros(n_landmarks), simplices.edge_values[joining]
+    killers = _killers(simplices.triangle_sides, len(simplices.edge_values), closing)
+    if dimension == 1:
+        return simplices.edge_values[closing], simplices.triangle_values[killers]
+    # A triangle either kills a loop or closes a surface.
+    n_triangles = len(simplices.triangle_values)
+    surfaces = np.setdiff1d(np.arange(n_triangles), killers, assume_unique=True)
+    killers = _killers(simplices.tetrahedron_sides, n_triangles, surfaces)
+    return simplices.triangle_values[surfaces], simplices.tetrahedron_values[killers]
 
 
-def witness_complex(distances: NDArray[np.float64], alpha_max: float) -> Complex:
-    """The complex of dimension 2. All landmarks are in it from 0 on, as witnesses of themselves."""
+def witness_complex(distances: NDArray[np.float64], alpha_max: float, top: int = 2) -> Complex:
+    """The complex of dimension `top`, 1 to 3.
+
+    All landmarks are in it from 0 on, as witnesses of themselves.
+    """
     n_landmarks = distances.shape[1]
     order = np.argsort(distances, axis=1)
     nearest = np.take_along_axis(distances, order, axis=1)
     # Landmarks fit in 32 bits, which halves the memory that the candidates move.
     ranks = order.astype(np.int32)
     # Relaxation of a simplex that lacks the r-th nearest landmark, by its farthest vertex.
-    gaps = [nearest - nearest[:, r, None] for r in range(3)]
-    numbers, ends = _edge_numbers(n_landmarks)
+    gaps = [nearest - nearest[:, r, None] for r in range(top + 1)]
     values = _least_relaxation(ranks, gaps, alpha_max, 1)
     edges = np.flatnonzero(values <= alpha_max)
     edges = edges[np.argsort(values[edges], kind="stable")]
-    triangles = _least_relaxation(ranks, gaps, alpha_max, 2)
-    found = np.flatnonzero(triangles <= alpha_max)
-    a, b, c = _vertices(found, n_landmarks)
-    sides = np.stack([numbers[a, b], numbers[a, c], numbers[b, c]])
-    entry = np.maximum(triangles[found], values[sides].max(axis=0, initial=0.0))
+    ends = _edge_numbers(n_landmarks)[1][:, edges]
+    layers = [(edges, ends, values[edges])]
+    for dimension in range(2, top + 1):
+        least = _least_relaxation(ranks, gaps, alpha_max, dimension)
+        layers.append(_next_layer(least, layers[-1], alpha_max, dimension, n_landmarks))
+    for dimension in range(top + 1, 4):
+        nothing = np.zeros((dimension + 1, 0), dtype=np.intp)
+        layers.append((nothing[0], nothing, np.zeros(0)))
+    (_, *edge_parts), (_, *triangle_parts), (_, *tetrahedron_parts) = layers
+    return Complex(*edge_parts, *triangle_parts, *tetrahedron_parts)  # type: ignore[arg-type]
+
+
+Layer = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
+
+
+def _next_layer(
+    least: NDArray[np.float64], facets: Layer, alpha_max: float, dimension: int, n_landmarks: int
+) -> Layer:
+    """Numbers, facets and values of the simplices of one more dimension, sorted by value."""
+    found = np.flatnonzero(least <= alpha_max)
+    vertices = _vertices(found, n_landmarks, dimension + 1)
+    sides = np.stack(
+        [_number_of(list(side), n_landmarks) for side in combinations(vertices, dimension)]
+    )
+    facet_numbers, _, facet_values = facets
+    entry_of = np.full(comb(n_landmarks, dimension), np.inf)
+    entry_of[facet_numbers] = facet_values
+    entry = np.maximum(least[found], entry_of[sides].max(axis=0, initial=0.0))
     kept = np.flatnonzero(entry <= alpha_max)
     kept = kept[np.argsort(entry[kept], kind="stable")]
-    position = np.empty(len(values), dtype=np.intp)
-    position[edges] = np.arange(len(edges))
-    return Complex(ends[:, edges], values[edges], position[sides[:, kept]], entry[kept])
+    position = np.empty(len(entry_of), dtype=np.intp)
+    position[facet_numbers] = np.arange(len(facet_numbers))
+    return found[kept], position[sides[:, kept]], entry[kept]
 
 
 def _least_relaxation(
@@ -115,18 +163,28 @@ def _simplex_number(vertices: list[NDArray[np.int32]], n_landmarks: int) -> NDAr
     """Position of a simplex among all of its dimension: C(a, 3) + C(b, 2) + c for a > b > c."""
     if len(vertices) == 2:
         return _edge_numbers(n_landmarks)[0][tuple(vertices)]
-    a, b, c = vertices
-    high = np.maximum(np.maximum(a, b), c)
-    low = np.minimum(np.minimum(a, b), c)
-    middle = a + b + c - high - low
-    twos, threes = _binomials(n_landmarks)
-    return threes[high] + twos[middle] + low
+    if len(vertices) == 3:
+        a, b, c = vertices
+        high = np.maximum(np.maximum(a, b), c)
+        low = np.minimum(np.minimum(a, b), c)
+        middle = a + b + c - high - low
+        return _number_of([high, middle, low], n_landmarks)
+    return _number_of([*np.sort(np.broadcast_arrays(*vertices), axis=0)[::-1]], n_landmarks)
+
+
+def _number_of(descending: list[NDArray], n_landmarks: int) -> NDArray[np.intp]:
+    """`_simplex_number` of vertices that are sorted, the highest first."""
+    size = len(descending)
+    *above, number = descending
+    for place, vertex in enumerate(above):
+        number = number + _binomials(n_landmarks, size - place)[vertex]
+    return number
 
 
 @cache
-def _binomials(n_landmarks: int) -> NDArray[np.intp]:
-    """C(n, 2) and C(n, 3) for all landmarks n."""
-    return np.array([[comb(n, size) for n in range(n_landmarks)] for size in (2, 3)], dtype=np.intp)
+def _binomials(n_landmarks: int, size: int) -> NDArray[np.intp]:
+    """C(n, size) for all landmarks n."""
+    return np.array([comb(n, size) for n in range(n_landmarks)], dtype=np.intp)
 
 
 @cache
@@ -138,31 +196,31 @@ def _edge_numbers(n_landmarks: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]
     return numbers, ends
 
 
-def _vertices(triangles: NDArray[np.intp], n_landmarks: int) -> tuple[NDArray[np.intp], ...]:
-    """Inverse of `_simplex_number` for triangles."""
-    twos, threes = _binomials(n_landmarks)
-    high = np.searchsorted(threes, triangles, side="right") - 1
-    rest = triangles - threes[high]
-    middle = np.searchsorted(twos, rest, side="right") - 1
-    return high, middle, rest - twos[middle]
+def _vertices(
+    numbers: NDArray[np.intp], n_landmarks: int, size: int
+) -> tuple[NDArray[np.intp], ...]:
+    """Inverse of `_simplex_number`: the vertices, the highest first."""
+    vertices = []
+    for place in range(size, 1, -1):
+        table = _binomials(n_landmarks, place)
+        vertices.append(np.searchsorted(table, numbers, side="right") - 1)
+        numbers = numbers - table[vertices[-1]]
+    return (*vertices, numbers)
 
 
-def _pair(simplices: Complex, n_landmarks: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Births and deaths of holes over GF(2), by persistent cohomology.
+def _killers(sides: NDArray[np.intp], n_faces: int, creators: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Simplices, by their sides, that kill a hole which a face created; persistent cohomology.
 
-    The columns are the edges that close a cycle, from the last to the first; an edge that joins
-    two components cannot open a hole and is cleared beforehand. A column holds the triangles on
-    the edge as the bits of one integer, the earliest triangle highest, so that the pivot is the
-    bit length. There are far fewer edges than triangles, and most pivots are free at once.
+    The columns are the faces that create a hole, from the last to the first; all other faces kill
+    one themselves and are cleared beforehand. A column holds the simplices on the face as the bits
+    of one integer, the earliest highest, so that the pivot is the bit length. There are far fewer
+    faces than simplices, and most pivots are free at once.
     """
-    cycles = _closing_edges(simplices.edge_ends, n_landmarks)
-    births = simplices.edge_values[cycles]
-    n_triangles = simplices.triangle_sides.shape[1]
-    if n_triangles == 0 or len(cycles) == 0:
-        return births, np.zeros(0)
-    columns = _coboundaries(simplices, cycles)
+    n_simplices = sides.shape[1]
+    if n_simplices == 0 or len(creators) == 0:
+        return np.zeros(0, dtype=np.intp)
     reduced: dict[int, int] = {}
-    for column in reversed(columns):
+    for column in reversed(_coboundaries(sides, n_faces, creators)):
         while column:
             pivot = column.bit_length()
             other = reduced.get(pivot)
@@ -170,35 +228,39 @@ def _pair(simplices: Complex, n_landmarks: int) -> tuple[NDArray[np.float64], ND
                 reduced[pivot] = column
                 break
             column ^= other
-    killers = n_triangles - np.fromiter(reduced, dtype=np.intp, count=len(reduced))
-    return births, simplices.triangle_values[killers]
+    return n_simplices - np.fromiter(reduced, dtype=np.intp, count=len(reduced))
 
 
-def _coboundaries(simplices: Complex, edges: NDArray[np.intp]) -> list[int]:
-    """The triangles on each of some edges, as integers with the first triangle highest."""
-    n_triangles = simplices.triangle_sides.shape[1]
-    row = np.full(len(simplices.edge_values), -1, dtype=np.intp)
-    row[edges] = np.arange(len(edges))
-    rows = row[simplices.triangle_sides]
-    bit = np.broadcast_to(n_triangles - 1 - np.arange(n_triangles), rows.shape)
-    used = rows >= 0
-    bits = np.zeros((len(edges), n_triangles), dtype=bool)
-    bits[rows[used], bit[used]] = True
-    packed = np.packbits(bits, axis=1, bitorder="little")
-    return [int.from_bytes(line.tobytes(), "little") for line in packed]
+def _coboundaries(sides: NDArray[np.intp], n_faces: int, faces: NDArray[np.intp]) -> list[int]:
+    """The simplices on each of some faces, as integers with the first simplex highest."""
+    n_simplices = sides.shape[1]
+    row = np.full(n_faces, -1, dtype=np.intp)
+    row[faces] = np.arange(len(faces))
+    rows = row[sides]
+    bit = np.broadcast_to(n_simplices - 1 - np.arange(n_simplices), rows.shape)
+    columns: list[int] = []
+    step = max(1, _BLOCK // n_simplices)
+    for start in range(0, len(faces), step):
+        used = (rows >= start) & (rows < start + step)
+        bits = np.zeros((min(step, len(faces) - start), n_simplices), dtype=bool)
+        bits[rows[used] - start, bit[used]] = True
+        packed = np.packbits(bits, axis=1, bitorder="little")
+        columns += [int.from_bytes(line.tobytes(), "little") for line in packed]
+    return columns
 
 
-def _closing_edges(ends: NDArray[np.intp], n_landmarks: int) -> NDArray[np.intp]:
-    """Edges both ends of which are connected by earlier edges."""
+def _split_edges(
+    ends: NDArray[np.intp], n_landmarks: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Edges that join two pieces, and edges whose ends are connected by earlier edges."""
     parent = list(range(n_landmarks))
-    closing = []
+    joins = np.zeros(ends.shape[1], dtype=bool)
     for edge, (a, b) in enumerate(ends.T.tolist()):
         while parent[a] != a:
             parent[a] = a = parent[parent[a]]
         while parent[b] != b:
             parent[b] = b = parent[parent[b]]
-        if a == b:
-            closing.append(edge)
-        else:
+        if a != b:
+            joins[edge] = True
             parent[a] = b
-    return np.array(closing, dtype=np.intp)
+    return np.flatnonzero(joins), np.flatnonzero(~joins)

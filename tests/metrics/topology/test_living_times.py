@@ -3,7 +3,8 @@
 import builtins
 import json
 from functools import cache
-from itertools import combinations
+from importlib.util import find_spec
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,130 @@ def test_backends_are_equal_on_ties(seed, n_landmarks, n_features, gamma):
         for find in (holes_of, _holes_by_gudhi)
     )
     np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(3, 12), st.sampled_from([8, 16, 32, 64, 128]))
+@settings(max_examples=30, deadline=None)
+def test_backends_are_equal_on_circles_at_small_scales(seed, n_landmarks, parts):
+    # Often no triangle has entered yet, and the complex has dimension 1.
+    pytest.importorskip("gudhi")
+    X = circle(200, seed)
+    options = {"n_landmarks": n_landmarks, "gamma": 1 / parts, "n_repeats": 4, "max_holes": 10}
+    ours, theirs = (
+        relative_living_times(X, backend=backend, random_state=seed, **options)
+        for backend in ("numpy", "gudhi")
+    )
+    np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "gudhi"])
+def test_circle_keeps_its_hole_at_small_scales(backend):
+    if backend == "gudhi":
+        pytest.importorskip("gudhi")
+    options = {"n_landmarks": 12, "gamma": 1 / 128, "n_repeats": 40, "random_state": 0}
+    times = relative_living_times(circle(1000), backend=backend, **options)
+    # .3 where the holes of a complex without triangles are lost.
+    assert (times @ np.arange(100)).mean() == pytest.approx(1.0, abs=0.05)
+
+
+def random_cloud(seed):
+    """A circle, a Gaussian, a grid with ties, or a cloud with duplicates; and some landmarks."""
+    rng = np.random.default_rng(seed)
+    n_points, n_features = int(rng.integers(8, 30)), int(rng.integers(1, 4))
+    kind = seed % 4
+    if kind == 0:
+        X = circle(n_points, seed) + 0.02 * rng.normal(size=(n_points, 2))
+    elif kind == 1:
+        X = rng.normal(size=(n_points, n_features))
+    elif kind == 2:
+        X = rng.integers(3, size=(n_points, n_features)).astype(float)
+    else:
+        X = rng.normal(size=(n_points, n_features))[rng.integers(n_points // 2, size=n_points)]
+    distances = cdist(X, X[rng.integers(n_points, size=rng.integers(1, 8))])
+    return distances, rng.choice([1 / 128, 1 / 8, 1 / 2, 1]) * max(distances.max(), 1.0)
+
+
+def rank_over_gf2(columns):
+    pivots = {}
+    for column in columns:
+        while column:
+            pivot = column.bit_length()
+            if pivot not in pivots:
+                pivots[pivot] = column
+                break
+            column ^= pivots[pivot]
+    return len(pivots)
+
+
+def filtration(D):
+    """Value of every simplex up to dimension 3, straight from the definition."""
+    n_landmarks = D.shape[1]
+    values = {}
+    for size in range(1, 5):
+        for simplex in combinations(range(n_landmarks), size):
+            others = [q for q in range(n_landmarks) if q not in simplex]
+            nearest = D[:, others].min(axis=1, initial=np.inf)
+            own = np.maximum(0, D[:, list(simplex)].max(axis=1) - nearest).min()
+            facets = [values[facet] for facet in combinations(simplex, size - 1) if facet]
+            values[simplex] = max([own, *facets])
+    return values
+
+
+def betti_numbers(values, alpha):
+    """Of dimensions 0 to 2: simplices minus the ranks of the boundaries on both sides."""
+    layers = [[s for s in values if len(s) == size and values[s] <= alpha] for size in range(1, 5)]
+    ranks = [0]
+    for faces, simplices in pairwise(layers):
+        bit = {face: 1 << i for i, face in enumerate(faces)}
+        ranks.append(
+            rank_over_gf2([sum(bit[f] for f in combinations(s, len(s) - 1)) for s in simplices])
+        )
+    return [len(layers[d]) - ranks[d] - ranks[d + 1] for d in range(3)]
+
+
+def assert_clouds_follow_the_ranks(seeds):
+    backends = [holes_of, _holes_by_gudhi] if find_spec("gudhi") else [holes_of]
+    for seed in seeds:
+        D, alpha_max = random_cloud(seed)
+        values = filtration(D)
+        steps = np.unique([v for v in values.values() if v <= alpha_max])
+        share = np.diff(np.append(steps, alpha_max)) / alpha_max
+        betti = np.array([betti_numbers(values, alpha) for alpha in steps])
+        for dimension in range(3):
+            expected = np.bincount(betti[:, dimension], share, 40)
+            for find in backends:
+                found = lifetime_histogram(*find(D, alpha_max, dimension), alpha_max, 40)
+                np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=f"{seed=}")
+
+
+def test_random_clouds_follow_the_ranks_over_gf2():
+    assert_clouds_follow_the_ranks(range(60))
+
+
+@pytest.mark.slow
+def test_many_random_clouds_follow_the_ranks_over_gf2():
+    assert_clouds_follow_the_ranks(range(60, 660))
+
+
+@pytest.mark.parametrize(("dimension", "expected"), [(0, 1), (1, 0), (2, 1)])
+def test_sphere_has_one_piece_no_loop_and_one_void(dimension, expected):
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    options = {"n_landmarks": 20, "gamma": 1 / 4, "n_repeats": 5, "random_state": 0}
+    times = relative_living_times(X, dimension=dimension, max_holes=30, **options)
+    np.testing.assert_allclose(times.sum(axis=1), 1)
+    assert times.mean(axis=0).argmax() == expected
+
+
+def test_pieces_are_counted():
+    X = np.concatenate([circle(60), circle(60) + 50, circle(60) - 50])
+    times = relative_living_times(X, dimension=0, gamma=1 / 20, n_repeats=3, random_state=0)
+    assert times.mean(axis=0).argmax() == 3
+    with pytest.warns(DegenerateScoreWarning, match="single point"):
+        times = relative_living_times(np.ones((40, 2)), dimension=0, n_repeats=2, max_holes=3)
+    np.testing.assert_array_equal(times, [[0, 1, 0]] * 2)
+    with pytest.raises(ValueError, match="dimension"):
+        relative_living_times(X, dimension=3)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 8), st.floats(0.05, 1))

@@ -24,16 +24,17 @@ from sklearn_disent.metrics import (
     wasserstein_barycenter_1d,
     wasserstein_distance_1d,
 )
-from sklearn_disent.metrics.topology._score import (
-    Signature,
-    _choose,
+from sklearn_disent.metrics.topology._biclusters import (
     bicluster,
+    choose_biclusters,
     score_biclusters,
-    signature_distances,
 )
+from sklearn_disent.metrics.topology._null import landmark_error, permutation_null
+from sklearn_disent.metrics.topology._signatures import Signature, signature_distances
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "topology"
 GOLDEN = json.loads((REFERENCE / "golden.json").read_text())["toy"]
+LABELLED = {"supervised": True}
 SMALL = {"n_samples": 60, "n_values": 2, "n_repeats": 3, "max_holes": 20, "random_state": 0}
 
 
@@ -51,6 +52,10 @@ class Toy(TransformerMixin, BaseEstimator):
         share = norm.cdf(X if self.rotation is None else X @ self.rotation)
         angle = 2 * np.pi * share[:, :2]
         return np.hstack([np.cos(angle), np.sin(angle), 2 * share[:, 2:] - 1])
+
+
+def four(n, rng):
+    return rng.standard_normal((n, 4))
 
 
 class Decoder:
@@ -98,12 +103,12 @@ def test_mu_of_empty_sides_is_zero():
 
 
 def test_clusters_are_chosen_by_variance():
-    chosen, tried = _choose(blocks(), None, False, 0)
+    chosen, tried = choose_biclusters(blocks(), None, False, 0)
     assert sorted(tried) == [2, 3, 4]
     assert len(chosen.scores) == 2
     assert chosen.scores.mean() == pytest.approx(0.4)
     assert tried[3].scores.mean() == pytest.approx(0.31111, abs=1e-5)
-    forced, tried = _choose(blocks(), 3, False, 0)
+    forced, tried = choose_biclusters(blocks(), 3, False, 0)
     assert list(tried) == [3]
     assert len(forced.scores) == 3
 
@@ -111,7 +116,7 @@ def test_clusters_are_chosen_by_variance():
 def test_supervised_clusters_are_as_many_as_factors():
     # Six latents, two for each of three factors.
     distances = np.repeat(1 - np.eye(3), 2, axis=0) * 0.4 + 0.01
-    chosen, tried = _choose(distances, None, True, 0)
+    chosen, tried = choose_biclusters(distances, None, True, 0)
     assert list(tried) == [3]
     assert chosen.scores.mean() == pytest.approx(0.4)
     assert (chosen.rows == np.repeat(chosen.columns, 2)).all()
@@ -133,7 +138,7 @@ def test_golden_toy(name, aggregation):
     signatures = [Signature(d, np.arange(5), times[d]) for d in range(4)]
     distances = signature_distances(signatures, None, aggregation, 2)
     np.testing.assert_allclose(distances, expected, atol=1e-12)
-    chosen, tried = _choose(distances, None, False, 0)
+    chosen, tried = choose_biclusters(distances, None, False, 0)
     (golden,) = GOLDEN[f"{name}_{aggregation}"]
     scores = [tried[n].scores.mean() for n in (2, 3, 4)]
     np.testing.assert_allclose(scores, golden["mu_c"], atol=1e-10)
@@ -248,7 +253,7 @@ def test_supervised_score_compares_with_real_submanifolds():
     # One factor of each kind: an angle and a place.
     y = (norm.cdf(codes[:, [0, 2]]) * 4).astype(int)
     options = {**SMALL, "n_samples": 400, "n_values": 4, "n_repeats": 8}
-    details = manifold_topology_score(toy, X, y, return_details=True, **options)
+    details = manifold_topology_score(toy, X, y, supervised=True, return_details=True, **options)
     assert details.distances.shape == (4, 2)
     assert details.n_clusters == 2
     assert [s.shape for s in details.factor_signatures] == [(4, 20), (4, 20)]
@@ -314,7 +319,115 @@ def test_scorer_selects_models_without_labels(data):
         pca, **SMALL
     )
     both = multimetric_scorer({"mig": {}, "manifold_topology": SMALL})(pca, X, y)
-    assert both["manifold_topology"] == manifold_topology_score(pca, X, y, **SMALL)
+    # Labels are for MIG alone, unless asked for.
+    assert both["manifold_topology"] == manifold_topology_score(pca, **SMALL)
+    labelled = get_scorer("manifold_topology", supervised=True, **SMALL)
+    assert labelled(pca, X, y) == manifold_topology_score(pca, X, y, supervised=True, **SMALL)
+    with pytest.raises(ValueError, match=r"got y=None\. Pass both"):
+        labelled(pca, X)
+
+
+class Flat(Toy):
+    """Four places on segments: holding any of them leaves the same topology."""
+
+    def inverse_transform(self, X):
+        return norm.cdf(X if self.rotation is None else X @ self.rotation)
+
+
+CHANCE = {
+    "n_samples": 200,
+    "n_values": 5,
+    "n_repeats": 8,
+    "max_holes": 40,
+    "n_permutations": 39,
+    "return_details": True,
+}
+
+
+def p_values(toy, seeds):
+    toy.fit()
+    return np.array(
+        [manifold_topology_score(toy, random_state=seed, **CHANCE).p_value for seed in seeds]
+    )
+
+
+def test_null_tells_structure_from_noise():
+    assert p_values(Toy(), [0]) == [1 / 40]
+    assert p_values(Flat(), [0]) > 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rotation", [None, hadamard(4) / 2], ids=["plain", "rotated"])
+def test_null_finds_nothing_in_flat_codings(rotation):
+    assert (p_values(Flat(rotation), range(20)) > 0.05).sum() > 15
+
+
+@pytest.mark.slow
+def test_null_tells_disentangled_circles_from_rotated_ones():
+    assert (p_values(Toy(), range(20)) < 0.05).sum() >= 18
+    # All latents mixed equally: which of them is held makes no difference.
+    assert (p_values(Toy(hadamard(4) / 2), range(20)) >= 0.05).sum() >= 18
+
+
+@pytest.mark.parametrize("aggregation", ["pairwise", "barycenter"])
+@pytest.mark.parametrize("supervised", [False, True])
+def test_null_is_of_permuted_signatures(data, aggregation, supervised):
+    X, y, pca = data
+    options = {**SMALL, "supervised": supervised, "aggregation": aggregation}
+    details = manifold_topology_score(pca, X, y, n_permutations=12, return_details=True, **options)
+    assert details.null.shape == (12,)
+    assert details.chance == details.null.mean()
+    assert details.p_value == (1 + (details.null >= details.score - 1e-12).sum()) / 13
+    assert (np.abs(details.null) <= 1).all()
+    again = manifold_topology_score(
+        pca, X, y, n_permutations=12, return_details=True, n_jobs=2, **options
+    )
+    np.testing.assert_array_equal(again.null, details.null)
+    # Without a null the codes of all submanifolds are shared, and nothing else is computed.
+    plain = manifold_topology_score(pca, X, y, return_details=True, **options)
+    assert plain.null is plain.p_value is plain.chance is None
+    assert plain.score == manifold_topology_score(pca, X, y, **options)
+
+
+def test_permutations_keep_what_is_equal():
+    # All signatures alike: no order of them is better than any other.
+    times = np.tile(np.eye(5)[1], (3, 4, 6, 1))
+    rows = [Signature(d, np.arange(4), times[d]) for d in range(3)]
+    null = permutation_null(rows, None, "pairwise", 2, None, 0, 5, np.random.RandomState(0), None)
+    np.testing.assert_array_equal(null, 0)
+
+
+def test_standard_error_is_that_over_landmarks():
+    # Living times are independent draws: the error must be the spread of scores over them.
+    rng = np.random.default_rng(0)
+    mean = np.array([1.0, 1.0, 4.0, 4.0])
+    scores, errors = [], []
+    for _ in range(30):
+        holes = np.clip(rng.normal(mean[:, None, None], 1.0, (4, 3, 40)), 0, 9).round().astype(int)
+        rows = [Signature(d, np.arange(3), np.eye(10)[holes[d]]) for d in range(4)]
+        distances = signature_distances(rows, None, "pairwise", 2)
+        chosen, _ = choose_biclusters(distances, 2, False, 0)
+        scores.append(chosen.scores.mean())
+        errors.append(landmark_error(rows, None, "pairwise", 2, chosen))
+    assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.4)
+    alone = [row._replace(times=row.times[:, :1]) for row in rows]
+    assert np.isnan(landmark_error(alone, None, "pairwise", 2, chosen))
+
+
+@pytest.mark.parametrize("dimension", [0, 2])
+def test_signatures_of_other_dimensions(dimension):
+    options = {**SMALL, "n_landmarks": 10, "return_details": True, "dimension": dimension}
+    details = manifold_topology_score(Toy().fit(), **options)
+    np.testing.assert_allclose(details.signatures.sum(axis=2), 1)
+    rng = np.random.RandomState(0)
+    codes, values = rng.standard_normal((60, 4)), rng.standard_normal((2, 4))
+    codes[:, 0] = values[0, 0]
+    times = relative_living_times(
+        Toy().fit().inverse_transform(codes), n_landmarks=10, n_repeats=3, max_holes=20,
+        dimension=dimension, random_state=rng,
+    )  # fmt: skip
+    expected = wasserstein_barycenter_1d(times)
+    np.testing.assert_allclose(details.signatures[0, 0], expected, atol=1e-12)
 
 
 def test_progress_is_shown(capsys):
@@ -327,30 +440,32 @@ def test_progress_is_shown(capsys):
 
 def test_single_latent_scores_zero(data):
     X, y, _ = data
-    for arguments in [(), (X, y)]:
+    for supervised in (False, True):
         with (
             pytest.warns(DegenerateScoreWarning, match=r"2 latents .* got 1"),
             pytest.warns(DegenerateScoreWarning, match="single point"),
         ):
-            assert manifold_topology_score(PCA(1).fit(X), *arguments, **SMALL) == 0
+            assert manifold_topology_score(PCA(1).fit(X), X, y, supervised=supervised, **SMALL) == 0
 
 
 def test_factors_that_cannot_be_compared_are_left_out(data):
     X, y, pca = data
     constant = np.column_stack([y[:, 0], np.zeros(len(y), dtype=int), y[:, 1]])
     with pytest.warns(DegenerateScoreWarning, match=r"factors \[1\] have a single value"):
-        score = manifold_topology_score(pca, X, constant, **SMALL)
-    assert score == manifold_topology_score(pca, X, y[:, :2], **SMALL)
+        score = manifold_topology_score(pca, X, constant, supervised=True, **SMALL)
+    assert score == manifold_topology_score(pca, X, y[:, :2], supervised=True, **SMALL)
     with (
         pytest.warns(DegenerateScoreWarning, match=r"factors \[0, 1\] have a single value"),
         pytest.warns(DegenerateScoreWarning, match=r"2 factors .* got 0"),
     ):
-        assert manifold_topology_score(pca, X, np.ones((len(X), 2)), **SMALL) == 0
+        assert manifold_topology_score(pca, X, np.ones((len(X), 2)), supervised=True, **SMALL) == 0
     rare = y.copy()
     rare[rare[:, 2] == 2, 2] = 1
     rare[:5, 2] = 2
     with pytest.warns(DegenerateScoreWarning, match="1 of 3 values of factor 2 have fewer rows"):
-        details = manifold_topology_score(pca, X, rare, return_details=True, **SMALL)
+        details = manifold_topology_score(
+            pca, X, rare, supervised=True, return_details=True, **SMALL
+        )
     np.testing.assert_array_equal(details.factor_values[2], [0, 1])
 
 
@@ -359,17 +474,19 @@ def test_missing_factors_are_errors_or_dropped(data):
     missing = y.astype(float)
     missing[::10, 1] = np.nan
     with pytest.raises(ValueError, match="nan_policy='omit'"):
-        manifold_topology_score(pca, X, missing, **SMALL)
+        manifold_topology_score(pca, X, missing, supervised=True, **SMALL)
     kept = ~np.isnan(missing).any(axis=1)
-    ours = manifold_topology_score(pca, X, missing, nan_policy="omit", **SMALL)
-    assert ours == manifold_topology_score(pca, X[kept], y[kept], **SMALL)
+    ours = manifold_topology_score(pca, X, missing, supervised=True, nan_policy="omit", **SMALL)
+    assert ours == manifold_topology_score(pca, X[kept], y[kept], supervised=True, **SMALL)
 
 
 def test_continuous_factors_are_binned_on_request(data):
     X, _, pca = data
     with pytest.raises(ValueError, match="factor_bins=10"):
-        manifold_topology_score(pca, X, X[:, :2], **SMALL)
-    assert np.isfinite(manifold_topology_score(pca, X, X[:, :2], factor_bins=2, **SMALL))
+        manifold_topology_score(pca, X, X[:, :2], supervised=True, **SMALL)
+    assert np.isfinite(
+        manifold_topology_score(pca, X, X[:, :2], supervised=True, factor_bins=2, **SMALL)
+    )
 
 
 def test_decoder_that_ignores_its_codes_scores_zero():
@@ -386,7 +503,7 @@ def test_decoder_that_ignores_its_codes_scores_zero():
             Decoder(lambda z: z),
             {"embedding": lambda z: z / 0.0},
             ValueError,
-            "embedding of the out",
+            "embedding of what",
         ),
         (Decoder(lambda z: z, None), {}, TypeError, "does not state the number of its latents"),
         (KFold(), {}, TypeError, "KFold has no inverse_transform"),
@@ -399,8 +516,33 @@ def test_decoder_that_ignores_its_codes_scores_zero():
             ValueError,
             "prior must return 60 rows",
         ),
-        (Toy().fit(), {"y": np.ones((5, 1))}, ValueError, "got X=None"),
-        (Toy().fit(), {"X": np.ones((4, 6)), "y": np.ones((5, 1))}, ValueError, "4 rows of X"),
+        (Toy().fit(), {"y": np.ones((5, 1)), **LABELLED}, ValueError, "got X=None"),
+        (Toy().fit(), {"X": np.ones((4, 6)), **LABELLED}, ValueError, "got y=None"),
+        (
+            Toy().fit(),
+            {"X": np.ones((4, 6)), "y": np.ones((5, 1)), **LABELLED},
+            ValueError,
+            "4 rows of X",
+        ),
+        (Toy().fit(), {"X": np.ones((4, 6)), "y": 3, **LABELLED}, ValueError, "factors"),
+        (Toy().fit(), {"X": np.ones((4, 6)), "y": np.ones(4), **LABELLED}, ValueError, "factors"),
+        (Toy().fit(), {"X": 3, "y": np.ones((4, 1)), **LABELLED}, ValueError, "X must have shape"),
+        (Toy().fit(), {"X": None, "prior": "encoded"}, ValueError, "Pass X"),
+        (Toy().fit(), {"prior": lambda n, rng: np.ones((n, 0))}, ValueError, r"\(60, 0\)"),
+        (Toy().fit(), {"prior": lambda n, rng: np.ones((n, n))}, ValueError, "60 columns, then 2"),
+        (Toy().fit(), {"n_latents": 3, "prior": four}, ValueError, "n_latents=3 columns, got 4"),
+        (Decoder(lambda z: np.float64(1)), {}, ValueError, "0 rows for 60 codes"),
+        (Decoder(lambda z: (z, z)), {}, TypeError, "got tuple. Wrap it"),
+        (Decoder(lambda z: z), {"embedding": lambda z: z[:9]}, ValueError, "9 rows for 60"),
+        (Decoder(lambda z: z), {"embedding": lambda z: z[0]}, ValueError, "embedding of what"),
+        (lambda z: z, {}, TypeError, "<lambda> does not state the number .* n_latents="),
+        (lambda z: z.sum(), {"n_latents": 2}, ValueError, "got a single number"),
+        (
+            lambda z: z,
+            {"n_latents": 2, "prior": "encoded", "X": np.ones((4, 2))},
+            TypeError,
+            "needs an estimator with transform",
+        ),
         (Toy().fit(), {"aggregation": "mean"}, ValueError, "aggregation"),
         (Toy().fit(), {"embedding": "pca"}, ValueError, "embedding"),
     ],
