@@ -11,21 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from sklearn_disent.datasets import (
-    make_candle_like,
-    make_dependent_factors,
-    make_dsprites,
-    make_faces3d_like,
-    make_flow,
-    make_logical_codes,
-    make_nonlinear_ica,
-    make_pendulum,
-    make_shapes3d,
-    make_superposition,
-    make_transformed_digits,
-    make_transitions,
-    make_xysquares,
-)
+from sklearn_disent import datasets
 from sklearn_disent.model_selection import dependence_weights
 
 
@@ -65,14 +51,16 @@ def show_rows(rows):
 # :func:`~sklearn_disent.datasets.make_dsprites` draws the data set itself, exact to a handful of
 # single pixels in 737,280 images. Each row changes one factor.
 
-show_traversals(make_dsprites, {"shape": 2, "scale": 5, "orientation": 3, "posX": 16, "posY": 16})
+show_traversals(
+    datasets.make_dsprites, {"shape": 2, "scale": 5, "orientation": 3, "posX": 16, "posY": 16}
+)
 plt.show()
 
 # %%
 # It also comes with nuisance that is not a factor: a color, noise, or a painted ground.
 
 variants = [{"color": "random"}, {"background": "noise"}, {"background": "texture"}]
-show_rows({str(v)[1:-1]: make_dsprites(8, random_state=0, **v).images for v in variants})
+show_rows({str(v)[1:-1]: datasets.make_dsprites(8, random_state=0, **v).images for v in variants})
 plt.show()
 
 # %%
@@ -81,7 +69,7 @@ plt.show()
 # :func:`~sklearn_disent.datasets.make_shapes3d` has the factors of 3D Shapes, and resembles it.
 
 start = {"floor_hue": 1, "wall_hue": 5, "object_hue": 0, "scale": 5, "shape": 2, "orientation": 4}
-show_traversals(make_shapes3d, start, cache=False)
+show_traversals(datasets.make_shapes3d, start, cache=False)
 plt.show()
 
 # %%
@@ -90,7 +78,7 @@ plt.show()
 # :func:`~sklearn_disent.datasets.make_faces3d_like` has the factors of 3D Faces, and other heads.
 
 start = {"identity": 9, "azimuth": 12, "elevation": 5, "lighting": 4}
-show_traversals(make_faces3d_like, start, cache=False)
+show_traversals(datasets.make_faces3d_like, start, cache=False)
 plt.show()
 
 # %%
@@ -99,7 +87,7 @@ plt.show()
 # In :func:`~sklearn_disent.datasets.make_xysquares` all places are equally far apart in pixels.
 
 start = {f"{axis}_{color}": 3 for color in ("red", "green", "blue") for axis in "xy"}
-show_traversals(make_xysquares, {**start, "x_green": 5, "y_blue": 1})
+show_traversals(datasets.make_xysquares, {**start, "x_green": 5, "y_blue": 1})
 plt.show()
 
 # %%
@@ -109,7 +97,7 @@ plt.show()
 # handwriting. The row "instance" shows different hands writing the same digit.
 
 start = {"digit": 3, "instance": 1, "rotation": 4, "scale": 4, "posX": 4, "posY": 4}
-show_traversals(make_transformed_digits, start)
+show_traversals(datasets.make_transformed_digits, start)
 plt.show()
 
 # %%
@@ -119,7 +107,7 @@ plt.show()
 # and scene together. No factor causes another, yet object and size are dependent: the tables
 # below count how often their values occur together, with and without confounding.
 
-candle = make_candle_like(24, random_state=0)
+candle = datasets.make_candle_like(24, random_state=0)
 figure, axes = plt.subplots(3, 8, figsize=(8.8, 3.4))
 for ax, image, (box,) in zip(axes.flat, candle.images, candle.boxes):
     top, left, bottom, right = box
@@ -133,7 +121,8 @@ plt.show()
 
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
 for ax, confounding in zip(axes, (0.0, 1.0)):
-    data = make_candle_like(1000, confounding=confounding, image_shape=(16, 16), random_state=0)
+    options = {"image_shape": (16, 16), "random_state": 0}
+    data = datasets.make_candle_like(1000, confounding=confounding, **options)
     counts = np.zeros((3, 5))
     np.add.at(counts, (data.target[:, 2], data.target[:, 0]), 1)
     ax.imshow(counts, cmap="Blues", vmin=0)
@@ -149,8 +138,8 @@ plt.show()
 
 interventions = [{"object": 4}, {"size": 2}, {"scene": 7}, {"light": 0}]
 options = {"image_shape": (60, 80), "random_state": 4}
-rows = [make_candle_like(7, **options).images]
-rows += [make_candle_like(7, do=do, **options).images for do in interventions]
+rows = [datasets.make_candle_like(7, **options).images]
+rows += [datasets.make_candle_like(7, do=do, **options).images for do in interventions]
 labels = ["as drawn"] + [f"do({name}={c})" for do in interventions for name, c in do.items()]
 show_rows(dict(zip(labels, rows)))
 plt.show()
@@ -162,9 +151,9 @@ plt.show()
 # :func:`~sklearn_disent.datasets.make_flow` a ball lifts the water, which with the height of a hole
 # decides how far the jet reaches. An intervention sets a factor whatever its causes.
 
-pendulums, cups = make_pendulum(8, random_state=0), make_flow(8, random_state=0)
-shadow = make_pendulum(indices=pendulums.indices, do={"shadow_position": 10.0})
-water = make_flow(indices=cups.indices, do={"water_height": 5.0})
+pendulums, cups = datasets.make_pendulum(8, random_state=0), datasets.make_flow(8, random_state=0)
+shadow = datasets.make_pendulum(indices=pendulums.indices, do={"shadow_position": 10.0})
+water = datasets.make_flow(indices=cups.indices, do={"water_height": 5.0})
 titles = ["pendulum", "do(shadow_position = 10)", "flow", "do(water_height = 5)"]
 show_rows(dict(zip(titles, (d.images for d in (pendulums, shadow, cups, water)))))
 plt.show()
@@ -175,7 +164,7 @@ plt.show()
 # :func:`~sklearn_disent.datasets.make_transitions` draws pairs on any of these grids, between which
 # few factors change much.
 
-pairs = make_transitions(make_xysquares, 8, kind="sparse", n_changed=1, random_state=0)
+pairs = datasets.make_transitions(datasets.make_xysquares, 8, kind="sparse", random_state=0)
 show_rows({"before": pairs.images, "one factor later": pairs.images_pair})
 plt.show()
 
@@ -188,7 +177,7 @@ plt.show()
 settings = [{}, {"delta": 0.5}, {"alpha": 0.6}, {"beta": 0.8}]
 figure, axes = plt.subplots(1, 4, figsize=(11, 2.9), layout="constrained")
 for ax, setting in zip(axes, settings):
-    toy = make_dependent_factors(1000, random_state=0, **setting)
+    toy = datasets.make_dependent_factors(1000, random_state=0, **setting)
     jitter = np.random.RandomState(0).normal(scale=0.02, size=(1000, 2))
     points = toy.codes[:, :2] + jitter
     ax.scatter(*points.T, c=toy.target[:, 0], s=5, cmap="viridis")
@@ -208,7 +197,7 @@ kinds = ["entanglement", "rotation", "duplicate", "complement", "misalignment"]
 kinds += ["redundancy", "contraction", "nonlinear", "constant", "random"]
 figure, axes = plt.subplots(2, 5, figsize=(11, 4.6), layout="constrained")
 for ax, kind in zip(axes.flat, kinds):
-    logical = make_logical_codes(kind, random_state=2023)
+    logical = datasets.make_logical_codes(kind, random_state=2023)
     ax.scatter(*logical.codes[:, :2].T, c=logical.factors[:, 0], s=4, cmap="viridis")
     ax.set_title(f"{kind} ({logical.codes.shape[1]} codes)", fontsize=9)
     ax.tick_params(labelsize=7)
@@ -221,8 +210,8 @@ plt.show()
 # color) by an invertible network; :func:`~sklearn_disent.datasets.make_superposition` packs sparse
 # features into fewer dimensions.
 
-ica = make_nonlinear_ica(3000, n_sources=2, n_segments=6, random_state=3)
-toy = make_superposition(400, n_features=7, n_dimensions=2, density=0.1, random_state=0)
+ica = datasets.make_nonlinear_ica(3000, n_sources=2, n_segments=6, random_state=3)
+toy = datasets.make_superposition(400, n_features=7, n_dimensions=2, density=0.1, random_state=0)
 figure, axes = plt.subplots(1, 3, figsize=(9, 2.9), layout="constrained")
 axes[0].scatter(*ica.sources.T, c=ica.u, s=3, cmap="tab10")
 axes[1].scatter(*ica.data.T, c=ica.u, s=3, cmap="tab10")
@@ -245,8 +234,6 @@ for ax, choice in zip(axes, choices):
     weights = dependence_weights(grid, [(0, 1)], **choice).reshape(32, 32)
     ax.imshow(weights.T, cmap="Blues", vmin=0, origin="lower")
     ax.set_title(" = ".join(str(part) for item in choice.items() for part in item), fontsize=9)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.set_xlabel("posX")
+    ax.set(xticks=[], yticks=[], xlabel="posX")
 axes[0].set_ylabel("posY")
 plt.show()

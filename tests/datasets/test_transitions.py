@@ -7,7 +7,6 @@ import pytest
 
 from sklearn_disent._params import InvalidParameterError
 from sklearn_disent.datasets import (
-    make_candle_like,
     make_dsprites,
     make_pendulum,
     make_transitions,
@@ -159,7 +158,6 @@ def test_transitions_single_steps_move_a_square_on():
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
-        (make_candle_like, {}, "make_candle_like is not"),
         (make_pendulum, {}, "make_pendulum is not"),
         (partial(make_dsprites, return_X_y=True), {}, "is not"),
         ((3, 0), {}, "at least 1"),

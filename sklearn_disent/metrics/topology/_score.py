@@ -115,9 +115,17 @@ def manifold_topology_score(
         What turns observations into points: a fitted transformer, which gets them flattened, such
         as a PCA of images; a function or a torch module, which gets them as they are; None only
         flattens.
-    n_landmarks, gamma, n_repeats, max_holes, dimension, backend
-        As in :func:`relative_living_times`; `gamma` and `n_landmarks` set how coarse holes must
-        be to count.
+    n_landmarks : int, default=32
+        Landmarks per repeat, drawn from the points with replacement.
+    gamma : float, default=1/8
+        Largest relaxation, relative to the largest distance from a point to a landmark; with
+        `n_landmarks` it sets how coarse holes must be to count.
+    n_repeats : int, default=100
+        How often landmarks are drawn anew.
+    max_holes : int, default=100
+        Number of bins: holes are counted from 0 to max_holes - 1.
+    dimension : {0, 1, 2}, default=1
+        What counts as a hole: pieces, loops or voids, as in :func:`relative_living_times`.
     aggregation : {"pairwise", "barycenter"}, default="pairwise"
         How signatures of several values become one distance: its mean over all pairs of values,
         or the distance between two barycentres over all values.
@@ -129,7 +137,9 @@ def manifold_topology_score(
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing factor is an error or drops its row.
+        Whether a missing value is an error or drops its row.
+    backend : {"numpy", "gudhi"}, default="numpy"
+        Which code computes the holes. Both give the same; gudhi is an optional dependency.
     n_permutations : int, default=0
         Size of the null: how often signatures change places between latents before they are scored
         again. The p-value is in the details. If positive, every submanifold gets codes of its
