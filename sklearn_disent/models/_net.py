@@ -52,6 +52,7 @@ import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -75,7 +76,7 @@ from .._params import (
     init_constraints,
 )
 from ..exceptions import TrainingWarning
-from ._callbacks import CallbackBridge, StopTraining
+from ._callbacks import CallbackBridge, InterruptWatch, StopTraining
 from ._data import (
     Layout,
     RowDataset,
@@ -356,20 +357,25 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             if cold:
                 self.initialized_ = False  # silences skorch's "Re-initializing"
                 self.initialize()
-        dataset = RowDataset(rows, X, y, extras)
-        self.notify("on_train_begin", X=X, y=y)
-        try:
-            with freed_memory_kept():
-                self.fit_loop(dataset)
-        except StopTraining:
-            pass
-        finally:
-            self._good_weights = self._generator = self._dataset = None
-        self.notify("on_train_end", X=X, y=y)
+        self._train(RowDataset(rows, X, y, extras))
         for message in self._training_troubles():
             # User code called fit, which called _fit through scikit-learn's wrapper.
             warnings.warn(message, TrainingWarning, stacklevel=4)
         return self
+
+    def _train(self, dataset: RowDataset) -> None:
+        """All epochs, until a callback asks to stop; Ctrl-C raises KeyboardInterrupt."""
+        data = {"X": dataset.X, "y": dataset.y}
+        try:
+            with InterruptWatch() as self._interrupts, freed_memory_kept():
+                with suppress(StopTraining):
+                    self.notify("on_train_begin", **data)
+                    self.fit_loop(dataset)
+                with suppress(StopTraining):
+                    self.notify("on_train_end", **data)
+        finally:
+            self._interrupts = None
+            self._good_weights = self._generator = self._dataset = None
 
     def _training_troubles(self) -> list[str]:
         """What the user should know about a training that ended without an error."""
