@@ -44,6 +44,10 @@ In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's ar
   on_train_begin, on_train_end  open and close scikit-learn's callback context
   on_epoch_begin, on_epoch_end  an epoch is a task of it
 
+In ``_saved_state.py``, so that a file of weights holds all that the codes depend on:
+
+  save_params, load_params      layout, units of X, steps and the discriminator travel with weights
+
 In ``_base.py``: ``get_params`` and ``set_params`` reach into lists of guidance, and by
 ``_get_metadata_request`` a model asks for the metadata that its guidance reads.
 """
@@ -80,20 +84,25 @@ from ._callbacks import CallbackBridge, InterruptWatch, StopTraining
 from ._data import (
     Layout,
     RowDataset,
+    Units,
     as_rows,
     batch_loader,
     check_float32,
+    check_units,
     find_layout,
+    find_units,
     match_layout,
     read_input_shape,
-    uint8_scale,
 )
 from ._memory import freed_memory_kept
+from ._saved_state import SavedState
 from ._seeding import build
 from ._state import OF_FIT, GoodWeights, record_epoch, unchanged_on_error
 
 
-class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, NeuralNet):
+class BaseNet(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, SavedState, NeuralNet
+):
     """What every estimator here shares: a skorch net under scikit-learn's rules.
 
     Subclasses define ``_make_module``, ``_step`` and ``_encode``; parameters are explained in
@@ -119,6 +128,8 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     input_shape_: tuple[int, ...]
     n_components_: int
     _layout: Layout
+    _units: Units
+    _seed: int
     _good_weights: GoodWeights | None
     _generator: torch.Generator | None
     _dataset: Any
@@ -273,15 +284,21 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         shape = shape or (rows.shape[1],)
         layout = find_layout(shape) if declared is None else match_layout(shape, declared)
         self._check_range(rows, layout, reset=reset)
+        if not reset:
+            check_units(rows, self._units)
         return rows, layout
 
     def _check_range(self, rows: np.ndarray, layout: Layout, *, reset: bool) -> None:
         """Refuse values that the module cannot take."""
         check_float32(rows)
 
+    def _is_bounded(self, input_shape: tuple[int, ...]) -> bool:
+        """Whether observations of this shape must have values in [0, 1]."""
+        return False
+
     def _to_tensor(self, rows: torch.Tensor, layout: Layout) -> torch.Tensor:
         """Rows of a batch to the module's float32 input, in the memory format it likes."""
-        scale = self._uint8_scale if rows.dtype == torch.uint8 else 1.0
+        scale = self._units.uint8_scale if rows.dtype == torch.uint8 else 1.0
         batch = layout.to_module(rows).to(self.device, torch.float32)
         if scale != 1.0:
             batch = batch * scale
@@ -384,7 +401,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     def _set_input(self, rows: np.ndarray, layout: Layout) -> None:
         """Remember what one observation looks like."""
         self.input_shape_ = layout.input_shape
-        self._uint8_scale = uint8_scale(rows)
+        self._units = find_units(rows, is_bounded=self._is_bounded(layout.input_shape))
 
     def _read_extras(
         self, rows: np.ndarray, y: Any, metadata: dict[str, Any], *, reset: bool
@@ -412,7 +429,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             self._layout = match_layout(shape, shape)
             self.input_shape_ = shape
             self.n_features_in_ = int(np.prod(shape))
-            self._uint8_scale = 1.0 / 255.0
+            self._units = Units("unknown", 1.0 / 255.0)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_steps_ = 0
         return super().initialize()

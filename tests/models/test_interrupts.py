@@ -1,5 +1,6 @@
 """Ctrl-C in the middle of training always leaves ``fit``; a callback that asks to stop ends it."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -47,10 +48,8 @@ class Swallows(CtrlC):
     """A callback, or a library within, that catches what it should not."""
 
     def on_epoch_end(self, net, **kwargs):
-        try:
+        with contextlib.suppress(KeyboardInterrupt):
             super().on_epoch_end(net)
-        except KeyboardInterrupt:
-            pass
 
 
 class Stops(Callback):
