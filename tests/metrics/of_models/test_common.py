@@ -68,7 +68,7 @@ BAD_X = {
 
 def test_all_metrics_of_models_are_in_the_table():
     names = {metric.function.__name__ for metric in CATALOGUE if metric.needs == "estimator"}
-    # Has tests of its own in its room: it needs pairs of submanifolds, not rows.
+    # It lives, and is tested, in the room of topology.
     assert names - {"manifold_topology_score"} <= METRICS.keys()
 
 
