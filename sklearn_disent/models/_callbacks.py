@@ -73,6 +73,11 @@ class CallbackBridge(CallbackSupportMixin):
             raise StopTraining from stop
         if self._is_interrupted:
             raise KeyboardInterrupt
+        if method_name == "on_epoch_end":
+            self._after_epoch()
+
+    def _after_epoch(self) -> None:
+        """What is to be done when all callbacks have seen the end of an epoch."""
 
     @property
     def _is_interrupted(self) -> bool:

@@ -57,6 +57,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -81,6 +82,7 @@ from .._params import (
 )
 from ..exceptions import TrainingWarning
 from ._callbacks import CallbackBridge, InterruptWatch, StopTraining
+from ._checkpoint import EpochFile
 from ._data import (
     Layout,
     RowDataset,
@@ -131,6 +133,7 @@ class BaseNet(
     _units: Units
     _seed: int
     _good_weights: GoodWeights | None
+    _epoch_file: EpochFile | None = None
     _generator: torch.Generator | None
     _dataset: Any
     _params_to_validate: frozenset = frozenset()
@@ -153,6 +156,7 @@ class BaseNet(
         iterator_train: Callable[..., Any] = batch_loader,
         iterator_valid: Callable[..., Any] = batch_loader,
         warm_start: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
         verbose: Verbose = 0,
         device: str | torch.device = "cpu",
         compile: bool = False,
@@ -169,6 +173,7 @@ class BaseNet(
         self.iterator_train = iterator_train
         self.iterator_valid = iterator_valid
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.verbose = verbose
         self.device = device
         self.compile = compile
@@ -374,25 +379,41 @@ class BaseNet(
             if cold:
                 self.initialized_ = False  # silences skorch's "Re-initializing"
                 self.initialize()
-        self._train(RowDataset(rows, X, y, extras))
+        self._train(RowDataset(rows, X, y, extras), cold=cold)
         for message in self._training_troubles():
             # User code called fit, which called _fit through scikit-learn's wrapper.
             warnings.warn(message, TrainingWarning, stacklevel=4)
         return self
 
-    def _train(self, dataset: RowDataset) -> None:
+    def _train(self, dataset: RowDataset, *, cold: bool) -> None:
         """All epochs, until a callback asks to stop; Ctrl-C raises KeyboardInterrupt."""
         data = {"X": dataset.X, "y": dataset.y}
+        saved = EpochFile(self, dataset) if cold and self.checkpoint is not None else None
         try:
             with InterruptWatch() as self._interrupts, freed_memory_kept():
                 with suppress(StopTraining):
                     self.notify("on_train_begin", **data)
-                    self.fit_loop(dataset)
+                    if saved is not None:
+                        self._resume(saved)
+                    done = len(self.history_) if cold else 0
+                    self.fit_loop(dataset, epochs=max(self.max_epochs - done, 0))
                 with suppress(StopTraining):
                     self.notify("on_train_end", **data)
         finally:
-            self._interrupts = None
+            self._interrupts = self._epoch_file = None
             self._good_weights = self._generator = self._dataset = None
+        if saved is not None:
+            saved.remove()
+
+    def _resume(self, saved: EpochFile) -> None:
+        """Go on from the last epoch that a killed fit had finished, and save every further one."""
+        saved.load(self)
+        self._remember_weights()
+        self._epoch_file = saved
+
+    def _after_epoch(self) -> None:
+        if self._epoch_file is not None:
+            self._epoch_file.save(self)
 
     def _training_troubles(self) -> list[str]:
         """What the user should know about a training that ended without an error."""
@@ -536,8 +557,11 @@ class BaseNet(
 
     def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
         """Remember the weights, to go back to; part of skorch's protocol."""
-        self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
+        self._remember_weights()
         super().on_train_begin(net, X=X, y=y, **kwargs)
+
+    def _remember_weights(self) -> None:
+        self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kw: Any) -> None:
         """Count optimiser steps, which schedules of weights follow; part of skorch's protocol."""

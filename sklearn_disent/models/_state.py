@@ -16,6 +16,7 @@ OF_FIT = (
     "_callback_fit_ctx",
     "_dataset",
     "_epoch_context",
+    "_epoch_file",
     "_generator",
     "_good_weights",
     "_interrupts",
