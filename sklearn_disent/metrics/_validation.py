@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
+from sklearn.utils.validation import _num_samples
 
 from .._params import FactorBins, NanPolicy, validated
 from ..exceptions import DegenerateScoreWarning
@@ -214,6 +215,16 @@ def complete_codes(codes: ArrayLike, nan_policy: str) -> NDArray[np.float64]:
     array = array[~np.isnan(array).any(axis=1)]
     _refuse_too_few(len(array))
     return array
+
+
+def check_same_rows(X: ArrayLike, y: ArrayLike) -> None:
+    """Refuse observations and factors of different length."""
+    n_rows, n_factor_rows = (_num_samples(array) for array in (X, y))
+    if n_rows != n_factor_rows:
+        raise ValueError(
+            f"X and y must have the same number of rows, got {n_rows} and {n_factor_rows}. Pass "
+            "the factors of these very observations."
+        )
 
 
 def refuse_negative(array: NDArray[np.float64], name: str, hint: str) -> None:

@@ -1,5 +1,7 @@
 """A cache of fits for sweeps that are killed and run again."""
 
+import functools
+import sys
 import warnings
 from collections.abc import Callable
 from numbers import Integral
@@ -8,7 +10,9 @@ from typing import Annotated, Any
 
 import joblib
 from joblib.disk import memstr_to_bytes
+from joblib.func_inspect import filter_args
 
+from .._fingerprint import fingerprint
 from .._params import Interval, PositiveInt, Verbose, validated
 
 
@@ -42,9 +46,16 @@ class SweepMemory(joblib.Memory):
     An entry that cannot be read is computed again, with a warning (plain :class:`joblib.Memory`
     only logs it).
 
-    The key of an entry consists of the parameters of the model and the rows of X and y that it is
-    trained on, but not of the code: use another folder after an upgrade of torch or of this
-    package. With a `random_state` of None every run reads the same cached fit; use integers.
+    The key of an entry consists of the parameters of the model, modules among them with their
+    weights, the rows of X and y that it is trained on, the code of every class and function among
+    the parameters and of what they call, and the versions of Python, of this package, of
+    scikit-learn, skorch, torch, NumPy and SciPy. Changed code and other versions are fitted anew.
+    With a `random_state` of None every run reads the same cached fit; use integers.
+
+    Entries are pickles: whoever can write to the folder can run code in your processes.
+
+    A class that is defined in the script itself cannot be stored by worker processes: such fits
+    are computed every time, with a warning. Move the class to a module which workers can import.
 
     An entry holds the model, the state of its optimizer, and the codes of its training rows, about
     ``12 * n_parameters + 4 * n_rows * n_components`` bytes before compression. While several
@@ -96,8 +107,11 @@ class SweepMemory(joblib.Memory):
         -------
         cached : callable
         """
-        cached = super().cache(func, **options)
-        return cached if func is None else _BoundedFunc(cached, self)
+        if func is None:
+            return functools.partial(self.cache, **options)
+        ignored = frozenset(options.pop("ignore", None) or ())
+        stored = super().cache(_call, ignore=["func", "args", "kwargs"], **options)
+        return _BoundedFunc(func, stored, self, ignored)
 
 
 def _n_bytes(limit: int | str | None) -> int | None:
@@ -113,17 +127,39 @@ def _n_bytes(limit: int | str | None) -> int | None:
     return size
 
 
-class _BoundedFunc:
-    """A function cached by joblib; after each call the cache is cut back to its limit."""
+def _call(key: str, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """What joblib stores: the result of a function, under a key of our own."""
+    return func(*args, **kwargs)
 
-    def __init__(self, cached: Any, memory: SweepMemory) -> None:
-        self.cached = cached
+
+class _BoundedFunc:
+    """A cached function; after each call the cache is cut back to its limit."""
+
+    def __init__(
+        self, func: Callable, stored: Any, memory: SweepMemory, ignored: frozenset[str]
+    ) -> None:
+        functools.update_wrapper(self, func)
+        self.func = func
+        self.stored = stored
         self.memory = memory
+        self.ignored = ignored
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        named = filter_args(self.func, list(self.ignored), args, kwargs)
+        key, own_classes = fingerprint((self.func, named))
+        lost = sorted({cls.__qualname__ for cls in own_classes if _is_lost(cls)})
+        if lost:
+            warnings.warn(
+                f"A fit is not cached, since {', '.join(lost)} is defined in the script itself, "
+                "where worker processes cannot find it: move it to a module and import it.",
+                UserWarning,
+                stacklevel=2,
+            )
+            return self.func(*args, **kwargs)
+        call = (key, self.func, args, kwargs)
         # We ask first, since joblib itself only logs that an entry is damaged.
-        if self.cached.check_call_in_cache(*args, **kwargs):
-            entry = self.cached.call_and_shelve(*args, **kwargs)
+        if self.stored.check_call_in_cache(*call):
+            entry = self.stored.call_and_shelve(*call)
             try:
                 return entry.get()
             except Exception as error:  # whatever a damaged pickle may raise
@@ -134,6 +170,16 @@ class _BoundedFunc:
                     stacklevel=2,
                 )
                 entry.clear()
-        result = self.cached(*args, **kwargs)
+        result = self.stored(*call)
         self.memory.reduce_size(bytes_limit=self.memory._n_bytes)
         return result
+
+
+def _is_lost(cls: type) -> bool:
+    """Whether pickle would not find a class of the script: so it is in a worker process."""
+    if cls.__module__ != "__main__":
+        return False
+    found: Any = sys.modules["__main__"]
+    for name in cls.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is not cls

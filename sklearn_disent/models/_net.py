@@ -44,6 +44,10 @@ In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's ar
   on_train_begin, on_train_end  open and close scikit-learn's callback context
   on_epoch_begin, on_epoch_end  an epoch is a task of it
 
+In ``_saved_state.py``, so that a file of weights holds all that the codes depend on:
+
+  save_params, load_params      layout, units of X, steps and the discriminator travel with weights
+
 In ``_base.py``: ``get_params`` and ``set_params`` reach into lists of guidance, and by
 ``_get_metadata_request`` a model asks for the metadata that its guidance reads.
 """
@@ -52,6 +56,8 @@ import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -75,24 +81,30 @@ from .._params import (
     init_constraints,
 )
 from ..exceptions import TrainingWarning
-from ._callbacks import CallbackBridge, StopTraining
+from ._callbacks import CallbackBridge, InterruptWatch, StopTraining
+from ._checkpoint import EpochFile
 from ._data import (
     Layout,
     RowDataset,
+    Units,
     as_rows,
     batch_loader,
     check_float32,
+    check_units,
     find_layout,
+    find_units,
     match_layout,
     read_input_shape,
-    uint8_scale,
 )
 from ._memory import freed_memory_kept
+from ._saved_state import SavedState
 from ._seeding import build
 from ._state import OF_FIT, GoodWeights, record_epoch, unchanged_on_error
 
 
-class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, NeuralNet):
+class BaseNet(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, SavedState, NeuralNet
+):
     """What every estimator here shares: a skorch net under scikit-learn's rules.
 
     Subclasses define ``_make_module``, ``_step`` and ``_encode``; parameters are explained in
@@ -118,7 +130,10 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     input_shape_: tuple[int, ...]
     n_components_: int
     _layout: Layout
+    _units: Units
+    _seed: int
     _good_weights: GoodWeights | None
+    _epoch_file: EpochFile | None = None
     _generator: torch.Generator | None
     _dataset: Any
     _params_to_validate: frozenset = frozenset()
@@ -141,6 +156,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         iterator_train: Callable[..., Any] = batch_loader,
         iterator_valid: Callable[..., Any] = batch_loader,
         warm_start: bool = False,
+        checkpoint: str | PathLike[str] | None = None,
         verbose: Verbose = 0,
         device: str | torch.device = "cpu",
         compile: bool = False,
@@ -157,6 +173,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         self.iterator_train = iterator_train
         self.iterator_valid = iterator_valid
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
         self.verbose = verbose
         self.device = device
         self.compile = compile
@@ -272,15 +289,21 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         shape = shape or (rows.shape[1],)
         layout = find_layout(shape) if declared is None else match_layout(shape, declared)
         self._check_range(rows, layout, reset=reset)
+        if not reset:
+            check_units(rows, self._units)
         return rows, layout
 
     def _check_range(self, rows: np.ndarray, layout: Layout, *, reset: bool) -> None:
         """Refuse values that the module cannot take."""
         check_float32(rows)
 
+    def _is_bounded(self, input_shape: tuple[int, ...]) -> bool:
+        """Whether observations of this shape must have values in [0, 1]."""
+        return False
+
     def _to_tensor(self, rows: torch.Tensor, layout: Layout) -> torch.Tensor:
         """Rows of a batch to the module's float32 input, in the memory format it likes."""
-        scale = self._uint8_scale if rows.dtype == torch.uint8 else 1.0
+        scale = self._units.uint8_scale if rows.dtype == torch.uint8 else 1.0
         batch = layout.to_module(rows).to(self.device, torch.float32)
         if scale != 1.0:
             batch = batch * scale
@@ -356,20 +379,41 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             if cold:
                 self.initialized_ = False  # silences skorch's "Re-initializing"
                 self.initialize()
-        dataset = RowDataset(rows, X, y, extras)
-        self.notify("on_train_begin", X=X, y=y)
-        try:
-            with freed_memory_kept():
-                self.fit_loop(dataset)
-        except StopTraining:
-            pass
-        finally:
-            self._good_weights = self._generator = self._dataset = None
-        self.notify("on_train_end", X=X, y=y)
+        self._train(RowDataset(rows, X, y, extras), cold=cold)
         for message in self._training_troubles():
             # User code called fit, which called _fit through scikit-learn's wrapper.
             warnings.warn(message, TrainingWarning, stacklevel=4)
         return self
+
+    def _train(self, dataset: RowDataset, *, cold: bool) -> None:
+        """All epochs, until a callback asks to stop; Ctrl-C raises KeyboardInterrupt."""
+        data = {"X": dataset.X, "y": dataset.y}
+        saved = EpochFile(self, dataset) if cold and self.checkpoint is not None else None
+        try:
+            with InterruptWatch() as self._interrupts, freed_memory_kept():
+                with suppress(StopTraining):
+                    self.notify("on_train_begin", **data)
+                    if saved is not None:
+                        self._resume(saved)
+                    done = len(self.history_) if cold else 0
+                    self.fit_loop(dataset, epochs=max(self.max_epochs - done, 0))
+                with suppress(StopTraining):
+                    self.notify("on_train_end", **data)
+        finally:
+            self._interrupts = self._epoch_file = None
+            self._good_weights = self._generator = self._dataset = None
+        if saved is not None:
+            saved.remove()
+
+    def _resume(self, saved: EpochFile) -> None:
+        """Go on from the last epoch that a killed fit had finished, and save every further one."""
+        saved.load(self)
+        self._remember_weights()
+        self._epoch_file = saved
+
+    def _after_epoch(self) -> None:
+        if self._epoch_file is not None:
+            self._epoch_file.save(self)
 
     def _training_troubles(self) -> list[str]:
         """What the user should know about a training that ended without an error."""
@@ -378,7 +422,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     def _set_input(self, rows: np.ndarray, layout: Layout) -> None:
         """Remember what one observation looks like."""
         self.input_shape_ = layout.input_shape
-        self._uint8_scale = uint8_scale(rows)
+        self._units = find_units(rows, is_bounded=self._is_bounded(layout.input_shape))
 
     def _read_extras(
         self, rows: np.ndarray, y: Any, metadata: dict[str, Any], *, reset: bool
@@ -406,7 +450,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             self._layout = match_layout(shape, shape)
             self.input_shape_ = shape
             self.n_features_in_ = int(np.prod(shape))
-            self._uint8_scale = 1.0 / 255.0
+            self._units = Units("unknown", 1.0 / 255.0)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_steps_ = 0
         return super().initialize()
@@ -513,8 +557,11 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
 
     def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
         """Remember the weights, to go back to; part of skorch's protocol."""
-        self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
+        self._remember_weights()
         super().on_train_begin(net, X=X, y=y, **kwargs)
+
+    def _remember_weights(self) -> None:
+        self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kw: Any) -> None:
         """Count optimiser steps, which schedules of weights follow; part of skorch's protocol."""

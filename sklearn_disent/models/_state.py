@@ -16,8 +16,10 @@ OF_FIT = (
     "_callback_fit_ctx",
     "_dataset",
     "_epoch_context",
+    "_epoch_file",
     "_generator",
     "_good_weights",
+    "_interrupts",
     "_moments",
 )
 

@@ -59,6 +59,11 @@ class NeuralNetTransformer(BaseNet):
         Make the loaders of batches; the default is torch's ``DataLoader``, a batch per fetch.
     warm_start : bool, default=False
         Whether ``fit`` continues from the present weights.
+    checkpoint : str, path-like or None, default=None
+        A folder in which every finished epoch is saved: a ``fit`` that was killed goes on from its
+        last epoch when it is run again with the same parameters, data and code, to the same result
+        bit by bit. One folder serves a whole sweep; a file is removed when its fit is done. Only
+        fits from the start are saved, not ``partial_fit``.
     verbose : int, default=0
         0 prints nothing; 1 prints a line per epoch.
     device : str or torch.device, default="cpu"

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from ..._params import (
     Array,
@@ -30,6 +29,7 @@ from ..._params import (
 from .._aggregation import Score, average_of
 from .._numeric import standardize
 from .._sharing import shared
+from .._threads import one_thread
 from .._validation import (
     Checked,
     check_data,
@@ -467,7 +467,7 @@ def _explained_shares(
         warn_degenerate("All codes are constant: nothing can be predicted from them.")
         return values
     Z = standardize(data.codes[:, live], weight)
-    with threadpool_limits(limits=1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         # Separable classes send the coefficients to infinity, which is not a failure here.
         warnings.simplefilter("ignore", ConvergenceWarning)
         for k in np.flatnonzero(used):

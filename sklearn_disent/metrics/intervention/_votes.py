@@ -8,7 +8,6 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from ..._params import (
     AtLeastTwo,
@@ -20,6 +19,7 @@ from ..._params import (
     validated,
 )
 from .. import _numeric
+from .._threads import one_thread
 from .._validation import Checked, check_data, live_codes, varied_factors, warn_degenerate
 from ._robustness import known_score
 
@@ -399,7 +399,7 @@ def _named_share(
     (X, y), (X_eval, y_eval) = (_mean_differences(pool, codes, n, batch_size, rng) for n in n_draws)
     if np.ptp(y) == 0:
         return float(np.mean(y_eval == y[0]))
-    with threadpool_limits(1):
+    with one_thread():
         classifier = LogisticRegression(max_iter=1000).fit(X, y)
         return float(np.mean(classifier.predict(X_eval) == y_eval))
 

@@ -25,6 +25,7 @@ from .._validation import (
     Checked,
     check_data,
     check_factors,
+    check_same_rows,
     live_codes,
     varied_factors,
     warn_degenerate,
@@ -144,6 +145,7 @@ def counterfactual_generativeness_score(
         raise ValueError(
             "counterfactual_generativeness_score needs the factors, got y=None. Pass y."
         )
+    check_same_rows(X, y)
     estimator, X = _reach(estimator, X)
     if isinstance(classifiers, (list, tuple)):
         judges = list(classifiers)
@@ -306,6 +308,7 @@ def _effects(
     *,
     strict: bool,
 ) -> Effects:
+    check_same_rows(X, y)
     codes = np.asarray(estimator.transform(X))
     checked = check_data(y, codes)
     n_factors = checked.factors.shape[1]
@@ -400,6 +403,7 @@ def _fit_judges(
     random_state: int | RandomState | None,
 ) -> list[Any]:
     """One classifier per factor; None where the factor has a single value."""
+    check_same_rows(X, y)
     rows = np.asarray(X)
     rows = rows.reshape(len(rows), -1)
     n_factors = check_factors(y).factors.shape[1]

@@ -13,12 +13,12 @@ from sklearn.inspection import permutation_importance
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
 
 from ..._params import Array, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
 from .._estimators import path_to_model
 from .._numeric import standardize
 from .._sharing import shared
+from .._threads import one_thread
 from .._validation import Checked, check_data, warn_if_constant
 
 # (classifier, regressor), or one of them for all factors.
@@ -275,12 +275,12 @@ def run(jobs: Sequence[tuple], n_jobs: int | None) -> list[Any]:
     Many small fits on all OpenMP threads at once wait for each other far longer than they work.
     BLAS has one setting per process and is capped outside, OpenMP one per thread, hence inside.
     """
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread("blas"):
         return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(_capped)(*job) for job in jobs)
 
 
 def _capped(function: Callable, *arguments: Any) -> Any:
-    with threadpool_limits(1, user_api="openmp"):
+    with one_thread("openmp"):
         return function(*arguments)
 
 

@@ -1,0 +1,122 @@
+"""One table of properties and bad inputs for all metrics of fitted models."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from sklearn_disent.metrics import (
+    CounterfactualGenerativenessScorer,
+    counterfactual_generativeness_score,
+    elbo_decomposition,
+    elbo_score,
+    posterior_mig_score,
+)
+from sklearn_disent.metrics._catalogue import CATALOGUE
+
+
+def generativeness(model, X, y, **options):
+    options = {"classifiers": DecisionTreeClassifier(random_state=0), "random_state": 0, **options}
+    return counterfactual_generativeness_score(model, X, y, **options)
+
+
+def judged(model, X, y):
+    X_other = np.random.default_rng(1).normal(size=(200, 5))
+    y_other = np.random.default_rng(2).integers(4, size=(200, 2))
+    tree = DecisionTreeClassifier(random_state=0)
+    return CounterfactualGenerativenessScorer(X_other, y_other, tree)(model, X, y)
+
+
+def fitted_judges(model, X, y):
+    """The scorer's own data are checked as well."""
+    return CounterfactualGenerativenessScorer(X, y, DecisionTreeClassifier(random_state=0))
+
+
+METRICS = {
+    "counterfactual_generativeness_score": generativeness,
+    "CounterfactualGenerativenessScorer": judged,
+    "posterior_mig_score": posterior_mig_score,
+    "elbo_score": elbo_score,
+    "elbo_decomposition": lambda model, X, y: elbo_decomposition(model, X, random_state=0).elbo,
+}
+OF_FACTORS = {
+    **{name: METRICS[name] for name in list(METRICS)[:3]},
+    "fitted judges": fitted_judges,
+}
+
+
+def with_nan(array):
+    array = array.astype(float)
+    array[3, 1] = np.nan
+    return array
+
+
+BAD_FACTORS = {
+    "shorter": (lambda X, y: (X, y[:100]), r"same number of rows|300 .*100|100 .*300"),
+    "longer": (lambda X, y: (X[:60], y[:100]), r"same number of rows|60 .*100|100 .*60"),
+    "nan": (lambda X, y: (X, with_nan(y)), "NaN|missing"),
+    "one column": (lambda X, y: (X, y[:, 0]), "2D"),
+    "no factors": (lambda X, y: (X, y[:, :0]), "factor|feature|column"),
+    "one row": (lambda X, y: (X[:1], y[:1]), "sample|row|at least|n_samples"),
+}
+BAD_X = {
+    "nan": (lambda X, y: (with_nan(X), y), "NaN"),
+    "empty": (lambda X, y: (X[:0], y[:0]), "0 sample|at least|n_samples"),
+    "features": (lambda X, y: (X[:, :3], y), "3 features"),
+}
+
+
+def test_all_metrics_of_models_are_in_the_table():
+    names = {metric.function.__name__ for metric in CATALOGUE if metric.needs == "estimator"}
+    # It lives, and is tested, in the room of topology.
+    assert names - {"manifold_topology_score"} <= METRICS.keys()
+
+
+@pytest.mark.parametrize("bad", BAD_FACTORS)
+@pytest.mark.parametrize("name", OF_FACTORS)
+def test_bad_factors_are_named(vae, name, bad):
+    model, X, y = vae
+    change, message = BAD_FACTORS[bad]
+    with pytest.raises(ValueError, match=message):
+        OF_FACTORS[name](model, *change(X, y))
+
+
+@pytest.mark.parametrize("bad", BAD_X)
+@pytest.mark.parametrize("name", METRICS)
+def test_bad_observations_are_named(vae, name, bad):
+    model, X, y = vae
+    change, message = BAD_X[bad]
+    with pytest.raises(ValueError, match=message):
+        METRICS[name](model, *change(X, y))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_inputs_stay_as_they_are_and_the_score_is_a_float_that_repeats(vae, name):
+    model, X, y = vae
+    X_before, y_before = X.copy(), y.copy()
+    score = METRICS[name](model, X, y)
+    assert type(score) is float
+    assert np.isfinite(score)
+    assert METRICS[name](model, X, y) == score
+    assert np.array_equal(X, X_before)
+    assert np.array_equal(y, y_before)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_data_frames_and_lists_are_arrays(vae, name):
+    model, X, y = vae
+    expected = METRICS[name](model, X, y)
+    frames = pd.DataFrame(X), pd.DataFrame(y, columns=["a", "b"])
+    assert METRICS[name](model, *frames) == pytest.approx(expected)
+    assert METRICS[name](model, X.tolist(), y.tolist()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["posterior_mig_score", "elbo_score", "judged"])
+def test_order_of_rows_and_labels_of_values_do_not_matter(vae, name):
+    model, X, y = vae
+    metric = METRICS.get(name, judged)
+    order = np.random.default_rng(0).permutation(len(X))
+    expected = metric(model, X, y)
+    assert metric(model, X[order], y[order]) == pytest.approx(expected, rel=1e-5)
+    if name == "posterior_mig_score":
+        assert metric(model, X, 7 - 2 * y[:, ::-1]) == pytest.approx(expected, rel=1e-9)
