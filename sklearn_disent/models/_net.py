@@ -28,6 +28,7 @@ What is overridden, and why. Of skorch's NeuralNet:
   train_step_single             `_step` gives loss and named terms
   validation_step               the same without gradient
   on_train_begin                remembers the weights, to go back to if training diverges
+  on_batch_begin                learning rates may follow a schedule, as weights may
   on_batch_end                  counts optimiser steps, which schedules follow
   use_caching                   False: cached codes are in shuffled order, labels are not
   predict_nonlinearity          None: codes are returned as they are
@@ -43,6 +44,8 @@ In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's ar
   notify                        a callback that asks to stop is told from Ctrl-C
   on_train_begin, on_train_end  open and close scikit-learn's callback context
   on_epoch_begin, on_epoch_end  an epoch is a task of it
+
+In ``_saving.py``: ``save_pretrained``, ``from_pretrained`` and the rest of what leaves the process.
 
 In ``_base.py``: ``get_params`` and ``set_params`` reach into lists of guidance, and by
 ``_get_metadata_request`` a model asks for the metadata that its guidance reads.
@@ -66,9 +69,9 @@ from torch import nn
 
 from .._params import (
     NonNegativeInt,
-    PositiveFloat,
     PositiveInt,
     RandomStateLike,
+    Rate,
     Verbose,
     constraints_of,
     fit_context,
@@ -88,11 +91,15 @@ from ._data import (
     uint8_scale,
 )
 from ._memory import freed_memory_kept
+from ._saving import SavingMixin
+from ._schedules import resolve
 from ._seeding import build
 from ._state import OF_FIT, GoodWeights, record_epoch, unchanged_on_error
 
 
-class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, NeuralNet):
+class BaseNet(
+    SavingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, NeuralNet
+):
     """What every estimator here shares: a skorch net under scikit-learn's rules.
 
     Subclasses define ``_make_module``, ``_step`` and ``_encode``; parameters are explained in
@@ -132,7 +139,7 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         self,
         *,
         optimizer: Callable[..., Any] = torch.optim.Adam,
-        lr: PositiveFloat = 1e-3,
+        lr: Rate = 1e-3,
         max_epochs: NonNegativeInt = 20,
         batch_size: PositiveInt | Literal[-1] = 64,
         input_shape: tuple[int, ...] | list[int] | None = None,
@@ -237,6 +244,8 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
             setattr(self, name, value)
         if self.initialized_:
             live = {k: v for k, v in params.items() if k == "lr" or k.startswith("optimizer__")}
+            if "lr" in live:
+                live["lr"] = resolve(live["lr"], self.n_steps_)
             self._apply_virtual_params(live)
         return self
 
@@ -437,9 +446,21 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
     def get_params_for_optimizer(self, prefix: str, named_parameters: Any) -> tuple:
         """Arguments of an optimiser; part of skorch's protocol."""
         args, kwargs = super().get_params_for_optimizer(prefix, named_parameters)
+        rate = self._rates().get(prefix, kwargs["lr"])
+        if callable(rate) and any("lr" in group for group in args[0]):
+            raise ValueError(
+                f"A schedule of the learning rate is that of all parameters, but "
+                f"{prefix}__param_groups has rates of its own. Take them out, or set the learning "
+                "rate to a number."
+            )
+        kwargs["lr"] = resolve(rate, self.n_steps_)
         if getattr(self, prefix, None) in (torch.optim.Adam, torch.optim.AdamW):
             kwargs.setdefault("fused", True)
         return args, kwargs
+
+    def _rates(self) -> dict[str, Any]:
+        """Learning rates by the name of the optimiser, as the user set them."""
+        return {"optimizer": getattr(self, "optimizer__lr", self.lr)}
 
     @property
     def _default_callbacks(self) -> list:
@@ -515,6 +536,17 @@ class BaseNet(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge,
         """Remember the weights, to go back to; part of skorch's protocol."""
         self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
         super().on_train_begin(net, X=X, y=y, **kwargs)
+
+    def on_batch_begin(
+        self, net: Any, batch: Any = None, training: bool = False, **kw: Any
+    ) -> None:
+        """Set learning rates that follow a schedule; part of skorch's protocol."""
+        super().on_batch_begin(net, batch=batch, training=training, **kw)
+        if training:
+            for name, rate in self._rates().items():
+                if callable(rate):
+                    for group in getattr(self, name + "_").param_groups:
+                        group["lr"] = rate(self.n_steps_)
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kw: Any) -> None:
         """Count optimiser steps, which schedules of weights follow; part of skorch's protocol."""
