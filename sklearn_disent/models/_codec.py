@@ -8,6 +8,7 @@ to call, and in what the user trusts; they are never imported.
 
 import dataclasses
 import functools
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -160,15 +161,23 @@ class Encoder:
         )
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
+        signature = inspect.signature(type(value)).parameters
         if dataclasses.is_dataclass(value):
             params = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
         elif hasattr(value, "get_params"):
             params = value.get_params(deep=False)
+        elif all(hasattr(value, key) for key in signature):  # as with skorch's ValidSplit
+            params = {key: getattr(value, key) for key in signature}
         else:
             raise TypeError(
                 f"{where} is a {type(value).__name__}, of which it is not known how it was made"
             )
-        saved = {key: self(item, f"{where}.{key}") for key, item in params.items()}
+        saved = {
+            key: self(item, f"{where}.{key}")
+            for key, item in params.items()
+            # Functions that are defaults, such as print, come back by themselves.
+            if not (callable(item) and key in signature and signature[key].default is item)
+        }
         return {"$object": {"class": name_of(type(value)), "params": saved}}
 
     _by_type: dict[type, Callable[..., Any]] = {
