@@ -3,8 +3,8 @@ Train the models that come with the package
 ===========================================
 
 One table says what is trained: class, parameters, data, seed, epochs. Training may be stopped at
-any time and run again: it goes on after the last whole epoch, and N + M epochs are N + M at once, bit
-for bit. The last epoch is taken, whatever its scores.
+any time and run again: it goes on after the last whole epoch, and N + M epochs are N + M at once,
+bit for bit. The last epoch is taken, whatever its scores.
 
 .. code-block:: bash
 
