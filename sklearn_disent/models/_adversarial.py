@@ -87,7 +87,7 @@ class AdversarialMixin(_Net):
         self : object
         """
         super().set_params(**params)
-        if self.initialized_ and "discriminator_lr" in params:
+        if hasattr(self, "discriminator_optimizer_") and "discriminator_lr" in params:
             for group in self.discriminator_optimizer_.param_groups:
                 group["lr"] = resolve(params["discriminator_lr"], self.n_steps_)
         return self

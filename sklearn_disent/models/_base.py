@@ -1,7 +1,7 @@
 """BaseVAE: what all variational autoencoders share."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -26,6 +26,7 @@ from ._guidance import (
 )
 from ._module import Terms, VAEModule, VAEOutput, check_shapes
 from ._net import BaseNet
+from ._saved_state import decode
 from ._schedules import resolve
 from .terms import (
     KLParts,
@@ -316,10 +317,33 @@ class BaseVAE(LikelihoodBounds, BaseNet):
             self.module_.guidance = nn.ModuleDict(modules)
         return self
 
+    def _load_extra_state(self, state: Mapping[str, Any]) -> None:
+        trained = state["attributes"].get("likelihood_", self.likelihood)
+        if self.likelihood not in ("auto", trained):
+            raise ValueError(
+                f"The weights were trained with the {trained} likelihood, and what they decode to "
+                f"means nothing under likelihood={self.likelihood!r}. Set likelihood={trained!r}."
+            )
+        super()._load_extra_state(state)
+
+    def _load_guidance(self, states: Mapping[str, Mapping[str, Any]]) -> None:
+        guides = Guides.fresh(self.guidance)
+        fitted = getattr(self, "guidance_", None) or {}
+        for name, guide in guides.items():
+            read = vars(fitted[name]) if name in fitted else {}
+            if name in states:  # weights may come from a model without this guidance
+                read = {key: decode(value) for key, value in states[name].items()}
+            params = guide.get_params(deep=False)
+            vars(guide).update((key, value) for key, value in read.items() if key not in params)
+        self.guidance_ = guides
+
     def _choose_likelihood(self, input_shape: tuple[int, ...]) -> str:
         if self.likelihood != "auto":
             return self.likelihood
         return "bernoulli" if len(input_shape) == 3 else "gaussian"
+
+    def _is_bounded(self, input_shape: tuple[int, ...]) -> bool:
+        return self._choose_likelihood(input_shape) == "bernoulli"
 
     def _check_range(self, rows: np.ndarray, layout: Layout, *, reset: bool) -> None:
         super()._check_range(rows, layout, reset=reset)
@@ -328,7 +352,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
             return
         check_unit_interval(
             rows,
-            self._uint8_scale if rows.dtype == np.uint8 else 1.0,
+            self._units.uint8_scale if rows.dtype == np.uint8 else 1.0,
             "The Bernoulli likelihood needs values",
             "Scale X (uint8 images are scaled by themselves; MinMaxScaler(clip=True) serves rows), "
             "or set likelihood='gaussian'.",

@@ -1,6 +1,9 @@
-"""skorch's callbacks and scikit-learn's, told of the same events."""
+"""skorch's callbacks and scikit-learn's, told of the same events; and Ctrl-C, told from both."""
 
-from typing import Any
+import signal
+import threading
+from types import FrameType
+from typing import Any, Self
 
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin
@@ -14,15 +17,66 @@ class StopTraining(Exception):
     """A callback asked to stop (skorch's callbacks raise KeyboardInterrupt for that)."""
 
 
+class InterruptWatch:
+    """Within this context, whether Ctrl-C was pressed.
+
+    skorch's callbacks stop training by the very exception that Ctrl-C raises, and nothing in the
+    exception tells one from the other. The signal does: its handler is wrapped for the time of the
+    context. What the user's own handler does, it still does; only if it raises KeyboardInterrupt,
+    as Python's does, is that an interrupt. Signals reach the main thread only, so that elsewhere
+    there is nothing to watch.
+    """
+
+    def __init__(self) -> None:
+        self.is_interrupted = False
+        self._previous: Any = None
+
+    def __enter__(self) -> Self:
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and threading.current_thread() is threading.main_thread():
+            self._previous = handler  # first: the wrapper may be called at once
+            try:
+                signal.signal(signal.SIGINT, self._handle)
+            except ValueError:  # the main thread of a subinterpreter
+                self._previous = None
+        return self
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        try:
+            self._previous(number, frame)
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+            raise
+
+    def __exit__(self, *error: object) -> None:
+        # A handler that was set in the meantime is not ours to remove.
+        if self._previous is not None and signal.getsignal(signal.SIGINT) == self._handle:
+            signal.signal(signal.SIGINT, self._previous)
+
+
 class CallbackBridge(CallbackSupportMixin):
     """Mixin of a skorch net: every epoch is a task of scikit-learn's callback context."""
 
+    _interrupts: InterruptWatch | None = None
+
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
-        """Call all skorch callbacks; part of skorch's protocol."""
+        """Call all skorch callbacks; part of skorch's protocol.
+
+        After Ctrl-C the KeyboardInterrupt goes on, even if a callback has caught it; without, a
+        KeyboardInterrupt is a callback's way to stop training.
+        """
         try:
             super().notify(method_name, **cb_kwargs)
         except KeyboardInterrupt as stop:
+            if self._is_interrupted:
+                raise
             raise StopTraining from stop
+        if self._is_interrupted:
+            raise KeyboardInterrupt
+
+    @property
+    def _is_interrupted(self) -> bool:
+        return self._interrupts is not None and self._interrupts.is_interrupted
 
     def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
         """Open scikit-learn's callback context; part of skorch's protocol."""

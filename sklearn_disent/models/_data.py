@@ -134,10 +134,48 @@ def check_unit_interval(rows: np.ndarray, scale: float, rule: str, remedy: str) 
         raise ValueError(f"{rule} in [0, 1], X has values from {low:.6g} to {high:.6g}. {remedy}")
 
 
-def uint8_scale(rows: np.ndarray) -> float:
-    """Factor for uint8 values: 1 where the training data is {0, 1}, else 1 / 255."""
-    is_binary = rows.dtype == np.uint8 and rows.max() <= 1
-    return 1.0 if is_binary else 1.0 / 255.0
+class Units(NamedTuple):
+    """What the numbers of X mean to a model: read off the data of its first fit."""
+
+    # "uint8": values up to 255. "bits": uint8, but 0 and 1 only. "unit": other types, in [0, 1].
+    # "real": other types, any values. "unknown": before a fit.
+    kind: str
+    uint8_scale: float  # what values of type uint8 are multiplied by
+
+
+def find_units(rows: np.ndarray, *, is_bounded: bool) -> Units:
+    """Units of training data; a bounded model takes values in [0, 1] only."""
+    if rows.dtype == np.uint8:
+        return Units("bits", 1.0) if rows.max() <= 1 else Units("uint8", 1.0 / 255.0)
+    if is_bounded:  # whatever is uint8 later on can only be meant to be scaled
+        return Units("unit", 1.0 / 255.0)
+    return Units("unit" if rows.min() >= 0 and rows.max() <= 1 else "real", 1.0)
+
+
+def check_units(rows: np.ndarray, units: Units) -> None:
+    """Refuse numbers that would mean one thing as uint8 and another as float."""
+    if not rows.size:
+        return
+    high = rows.max()
+    if rows.dtype != np.uint8:
+        if units.kind == "uint8" and (rows.min() < 0 or high > 1):
+            raise ValueError(
+                "The model was trained on uint8 values, which are divided by 255; X has other "
+                f"values from {rows.min():.6g} to {high:.6g}. Pass uint8, or divide X by 255."
+            )
+        return
+    if units.uint8_scale != 1.0 and units.kind != "unknown" and high == 1:
+        trained = "uint8 values up to 255" if units.kind == "uint8" else "values in [0, 1]"
+        raise ValueError(
+            f"X has the uint8 values 0 and 1 only, and the model, trained on {trained}, divides "
+            "uint8 by 255. Pass 255 * X, or X.astype(float), whichever is meant."
+        )
+    if units.kind in ("bits", "unit") and units.uint8_scale == 1.0 and high > 1:
+        trained = "the uint8 values 0 and 1" if units.kind == "bits" else "values in [0, 1]"
+        raise ValueError(
+            f"The model was trained on {trained} and does not scale uint8; X has uint8 values up "
+            f"to {high}. Pass X / 255, or X > threshold."
+        )
 
 
 class RowDataset(Dataset):

@@ -39,7 +39,11 @@ def export(net: Any, folder: Path, format: str) -> None:
         example = torch.zeros(2, *row_shape, device=net.device)
         _write_program(program, example, folder / (name + _SUFFIX[format]), format)
     signature = {
-        "input": {"shape": ["n", *shape], "dtype": "float32", "uint8_scale": net._uint8_scale},
+        "input": {
+            "shape": ["n", *shape],
+            "dtype": "float32",
+            "uint8_scale": net._units.uint8_scale,
+        },
         "codes": {"shape": ["n", n_codes], "dtype": "float32"},
         "layout": net._layout.kind,
         "programs": [name + _SUFFIX[format] for name in programs],

@@ -146,6 +146,9 @@ class InfoGAN(AdversarialMixin, BaseNet):
     def _is_image(self) -> bool:
         return len(self.input_shape_) == 3
 
+    def _is_bounded(self, input_shape: tuple[int, ...]) -> bool:
+        return len(input_shape) == 3
+
     def _check_range(self, rows: np.ndarray, layout: Layout, *, reset: bool) -> None:
         super()._check_range(rows, layout, reset=reset)
         if len(layout.input_shape) != 3 or rows.dtype == np.uint8 or not rows.size:

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from .._params import Array, LabelCount, PositiveInt, Weight
 from ._base import BaseVAE
+from ._data import check_units
 from ._labels import check_enough_latents, find_sizes, keep_labels, read_labels
 from ._module import Terms, VAEOutput
 from ._partners import read_partners
@@ -125,6 +126,7 @@ class ProductVAE(BaseVAE):
         self.factor_distance = factor_distance
 
     _own_metadata = ("X_pair", "same")
+    _state_names = ("_sizes", "_columns")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -215,6 +217,7 @@ class ProductVAE(BaseVAE):
                 raise ValueError(f"same must be 1, 0, or -1 where unknown, got {np.nanmax(known)}.")
             partners = read_partners(X_pair, rows)
             self._check_range(partners, self._layout, reset=reset)
+            check_units(partners, self._units)
             extras["partners"] = partners
         else:
             known = read_labels(y, len(rows), classes=True)

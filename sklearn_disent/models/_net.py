@@ -20,6 +20,7 @@ What is overridden, and why. Of skorch's NeuralNet:
   initialize_module             weights from `random_state`, not from the global generator
   initialize_criterion          an empty module: the loss is the model's own
   initialize_history            a new object: where a refit is refused, the old one is intact
+  _initialize_optimizer         a model that was loaded builds its optimisers when it trains
   get_params_for_optimizer      Adam runs fused unless told otherwise
   _default_callbacks            none that log losses: `run_single_epoch` does
   get_iterator                  rows are shuffled, by a generator of the net's own
@@ -45,6 +46,10 @@ In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's ar
   on_train_begin, on_train_end  open and close scikit-learn's callback context
   on_epoch_begin, on_epoch_end  an epoch is a task of it
 
+In ``_saved_state.py``, so that a file of weights holds all that the codes depend on:
+
+  save_params, load_params      layout, units of X, steps and the discriminator travel with weights
+
 In ``_saving.py``: ``save_pretrained``, ``from_pretrained`` and the rest of what leaves the process.
 
 In ``_base.py``: ``get_params`` and ``set_params`` reach into lists of guidance, and by
@@ -55,6 +60,7 @@ import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -78,19 +84,22 @@ from .._params import (
     init_constraints,
 )
 from ..exceptions import TrainingWarning
-from ._callbacks import CallbackBridge, StopTraining
+from ._callbacks import CallbackBridge, InterruptWatch, StopTraining
 from ._data import (
     Layout,
     RowDataset,
+    Units,
     as_rows,
     batch_loader,
     check_float32,
+    check_units,
     find_layout,
+    find_units,
     match_layout,
     read_input_shape,
-    uint8_scale,
 )
 from ._memory import freed_memory_kept
+from ._saved_state import SavedState
 from ._saving import SavingMixin
 from ._schedules import resolve
 from ._seeding import build
@@ -98,7 +107,12 @@ from ._state import OF_FIT, GoodWeights, record_epoch, unchanged_on_error
 
 
 class BaseNet(
-    SavingMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, NeuralNet
+    SavingMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    CallbackBridge,
+    SavedState,
+    NeuralNet,
 ):
     """What every estimator here shares: a skorch net under scikit-learn's rules.
 
@@ -119,12 +133,15 @@ class BaseNet(
     history_: Any = None
     initialized_ = False
     n_steps_ = 0
+    _defers_optimizers = False
     virtual_params_: dict = {}
     # Set by fit. Modules are Any: what they can do is the model's business.
     module_: Any
     input_shape_: tuple[int, ...]
     n_components_: int
     _layout: Layout
+    _units: Units
+    _seed: int
     _good_weights: GoodWeights | None
     _generator: torch.Generator | None
     _dataset: Any
@@ -281,15 +298,21 @@ class BaseNet(
         shape = shape or (rows.shape[1],)
         layout = find_layout(shape) if declared is None else match_layout(shape, declared)
         self._check_range(rows, layout, reset=reset)
+        if not reset:
+            check_units(rows, self._units)
         return rows, layout
 
     def _check_range(self, rows: np.ndarray, layout: Layout, *, reset: bool) -> None:
         """Refuse values that the module cannot take."""
         check_float32(rows)
 
+    def _is_bounded(self, input_shape: tuple[int, ...]) -> bool:
+        """Whether observations of this shape must have values in [0, 1]."""
+        return False
+
     def _to_tensor(self, rows: torch.Tensor, layout: Layout) -> torch.Tensor:
         """Rows of a batch to the module's float32 input, in the memory format it likes."""
-        scale = self._uint8_scale if rows.dtype == torch.uint8 else 1.0
+        scale = self._units.uint8_scale if rows.dtype == torch.uint8 else 1.0
         batch = layout.to_module(rows).to(self.device, torch.float32)
         if scale != 1.0:
             batch = batch * scale
@@ -365,20 +388,26 @@ class BaseNet(
             if cold:
                 self.initialized_ = False  # silences skorch's "Re-initializing"
                 self.initialize()
-        dataset = RowDataset(rows, X, y, extras)
-        self.notify("on_train_begin", X=X, y=y)
-        try:
-            with freed_memory_kept():
-                self.fit_loop(dataset)
-        except StopTraining:
-            pass
-        finally:
-            self._good_weights = self._generator = self._dataset = None
-        self.notify("on_train_end", X=X, y=y)
+            self._ensure_optimizers()
+        self._train(RowDataset(rows, X, y, extras))
         for message in self._training_troubles():
             # User code called fit, which called _fit through scikit-learn's wrapper.
             warnings.warn(message, TrainingWarning, stacklevel=4)
         return self
+
+    def _train(self, dataset: RowDataset) -> None:
+        """All epochs, until a callback asks to stop; Ctrl-C raises KeyboardInterrupt."""
+        data = {"X": dataset.X, "y": dataset.y}
+        try:
+            with InterruptWatch() as self._interrupts, freed_memory_kept():
+                with suppress(StopTraining):
+                    self.notify("on_train_begin", **data)
+                    self.fit_loop(dataset)
+                with suppress(StopTraining):
+                    self.notify("on_train_end", **data)
+        finally:
+            self._interrupts = None
+            self._good_weights = self._generator = self._dataset = None
 
     def _training_troubles(self) -> list[str]:
         """What the user should know about a training that ended without an error."""
@@ -387,7 +416,7 @@ class BaseNet(
     def _set_input(self, rows: np.ndarray, layout: Layout) -> None:
         """Remember what one observation looks like."""
         self.input_shape_ = layout.input_shape
-        self._uint8_scale = uint8_scale(rows)
+        self._units = find_units(rows, is_bounded=self._is_bounded(layout.input_shape))
 
     def _read_extras(
         self, rows: np.ndarray, y: Any, metadata: dict[str, Any], *, reset: bool
@@ -415,7 +444,7 @@ class BaseNet(
             self._layout = match_layout(shape, shape)
             self.input_shape_ = shape
             self.n_features_in_ = int(np.prod(shape))
-            self._uint8_scale = 1.0 / 255.0
+            self._units = Units("unknown", 1.0 / 255.0)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_steps_ = 0
         return super().initialize()
@@ -457,6 +486,19 @@ class BaseNet(
         if getattr(self, prefix, None) in (torch.optim.Adam, torch.optim.AdamW):
             kwargs.setdefault("fused", True)
         return args, kwargs
+
+    def _initialize_optimizer(self, reason: str | None = None) -> Self:
+        # A model that was loaded may never train, and torch's optimisers import its compiler, which
+        # takes seconds: they are built when training goes on.
+        return self if self._defers_optimizers else super()._initialize_optimizer(reason)
+
+    def _ensure_optimizers(self) -> None:
+        """Build the optimisers of a model that was loaded without."""
+        if self._defers_optimizers:
+            del self._defers_optimizers
+            self.initialized_ = False  # silences skorch's "Re-initializing"
+            self._initialize_optimizer()
+            self.initialized_ = True
 
     def _rates(self) -> dict[str, Any]:
         """Learning rates by the name of the optimiser, as the user set them."""

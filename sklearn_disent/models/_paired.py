@@ -9,6 +9,7 @@ from torch import Tensor
 
 from .._params import NonNegativeInt, PositiveInt, Weight
 from ._base import BaseVAE
+from ._data import check_units
 from ._module import Terms, VAEOutput
 from ._partners import DrawnPartners, read_partners
 from .terms import KLParts, gaussian_kl
@@ -94,6 +95,7 @@ class AdaGVAE(BaseVAE):
         self.symmetric = symmetric
 
     _own_metadata = ("X_pair",)
+    _state_names = ("_n_rows",)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -178,6 +180,7 @@ class AdaGVAE(BaseVAE):
         if X_pair is not None:
             partners = read_partners(X_pair, rows)
             self._check_range(partners, self._layout, reset=reset)
+            check_units(partners, self._units)
             self.n_unpaired_ = 0
         elif y is not None:
             partners = drawn = DrawnPartners(rows, y, self.n_changed)

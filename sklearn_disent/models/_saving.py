@@ -34,19 +34,22 @@ from torch import nn
 
 from .._params import validated
 from ._codec import Decoder, Encoder, find, name_of
-from ._data import Layout
+from ._data import Layout, Units
 from ._state import OF_FIT
 
 FORMAT = 1
 CONFIG, WEIGHTS, OPTIMIZERS = "config.json", "model.safetensors", "optimizer.safetensors"
 CARD, SCORES = "README.md", "scores.json"
 _KINDS = ("flat", "chw", "hw", "hwc")
+_UNITS = ("bits", "real", "uint8", "unit", "unknown")
 # Attributes that `initialize` sets, that have a place of their own in the config, or that are about
 # the process and not about the model.
 _NOT_STATE = {
     *OF_FIT,
     "_answers",
     "_criteria",
+    "_defers_optimizers",
+    "_interrupts",
     "_layout",
     "_metadata_request",
     "_modules",
@@ -54,7 +57,7 @@ _NOT_STATE = {
     "_second_codes",
     "_skl_callbacks",
     "_sklearn_output_config",
-    "_uint8_scale",
+    "_units",
     "callbacks_",
     "cuda_dependent_attributes_",
     "feature_names_in_",
@@ -75,6 +78,7 @@ class SavingMixin:
     """Mixin of a net: to a folder and back, to the Hub, to other runtimes."""
 
     _optimizers: Any  # names; skorch's
+    _ensure_optimizers: Any
 
     @validated
     def save_pretrained(
@@ -139,6 +143,7 @@ class SavingMixin:
         config["weights_sha256"] = hashlib.sha256(weight_bytes).hexdigest()
         files = {WEIGHTS: weight_bytes}
         if optimizer:
+            self._ensure_optimizers()
             moments: dict[str, torch.Tensor] = {}
             encode = Encoder(moments)
             config["optimizers"] = {
@@ -303,7 +308,8 @@ def _config(net: Any, encode: Encoder, left_out: set[str]) -> dict[str, Any]:
         "input": {
             "shape": list(net.input_shape_),
             "layout": net._layout.kind,
-            "uint8_scale": net._uint8_scale,
+            "units": net._units.kind,
+            "uint8_scale": net._units.uint8_scale,
             "feature_names": None if names is None else [str(name) for name in names],
         },
         "fitted": _encoded_state(net, encode, left_out, "state"),
@@ -498,6 +504,7 @@ def _build(cls: type, config: dict[str, Any], decode: Decoder, params: dict[str,
     net._validate_params()
     _set_input(net, config["input"])
     _set_guidance(net, config["guidance"], decode)
+    net._defers_optimizers = "optimizers" not in config
     net.initialize()
     net.set_params(random_state=random_state)
     _set_state(net, config["fitted"], decode)
@@ -510,18 +517,21 @@ def _build(cls: type, config: dict[str, Any], decode: Decoder, params: dict[str,
 
 def _set_input(net: Any, saved: dict[str, Any]) -> None:
     shape, kind, scale = saved["shape"], saved["layout"], saved["uint8_scale"]
-    names = saved["feature_names"]
+    names, units = saved["feature_names"], saved["units"]
     is_shape = isinstance(shape, list) and all(type(size) is int and size > 0 for size in shape)
     if not is_shape or len(shape) not in (1, 3) or kind not in _KINDS:
         raise ValueError(
             f"The saved layout of the input, {shape!r} as {kind!r}, cannot be. Save or fetch the "
             "model again."
         )
-    if type(scale) not in (int, float) or not scale > 0:
-        raise ValueError(f"The saved uint8_scale must be a positive number, got {scale!r}.")
+    if units not in _UNITS or type(scale) not in (int, float) or not scale > 0:
+        raise ValueError(
+            f"The saved units of the input, {units!r} with uint8_scale={scale!r}, cannot be. Save "
+            "or fetch the model again."
+        )
     net.input_shape_ = tuple(shape)
     net._layout = Layout(net.input_shape_, kind)
-    net._uint8_scale = scale
+    net._units = Units(units, scale)
     net.n_features_in_ = prod(shape)
     if names is not None:
         if len(names) != net.n_features_in_ or not all(isinstance(name, str) for name in names):

@@ -18,6 +18,7 @@ OF_FIT = (
     "_epoch_context",
     "_generator",
     "_good_weights",
+    "_interrupts",
     "_moments",
 )
 

@@ -22,6 +22,7 @@ from sklearn_disent._params import PositiveInt
 from sklearn_disent.exceptions import TrainingDivergedError
 from sklearn_disent.models import VAE, BetaVAE, NeuralNetTransformer, _net
 from sklearn_disent.models._callbacks import CallbackBridge
+from sklearn_disent.models._saved_state import SavedState
 from sklearn_disent.networks import ConvDecoder, MLPEncoder
 
 # -- parameters ------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ def overridden(cls, *bases):
 def test_table_of_overrides_is_complete():
     sections = _net.__doc__.split("\n\n")
     tables = [re.findall(r"^  (\w+(?:, \w+)*)  ", text, flags=re.M) for text in sections]
-    skorch_names, sklearn_names, bridge = [
+    skorch_names, sklearn_names, bridge, saved = [
         {name for row in table for name in row.split(", ")} for table in tables if table
     ]
     defined = overridden(_net.BaseNet, NeuralNet)
@@ -160,6 +161,7 @@ def test_table_of_overrides_is_complete():
         "__init_subclass__"
     }
     assert bridge == overridden(CallbackBridge, NeuralNet)
+    assert saved == overridden(SavedState, NeuralNet)
 
 
 def test_private_parts_of_scikit_learn_are_imported_in_one_place():

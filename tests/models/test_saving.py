@@ -184,12 +184,12 @@ def test_layout_scale_and_feature_names_come_back(images, small, tmp_path):
     assert loaded.feature_names_in_.tolist() == [*frame.columns]
     with pytest.raises(ValueError, match="feature names"):
         loaded.transform(frame.rename(columns={"pixel0": "other"}))
-    assert loaded._uint8_scale == 1.0  # {0, 1} stays as it is
+    assert loaded._units.uint8_scale == 1.0  # {0, 1} stays as it is
     color = np.random.default_rng(0).integers(256, size=(40, 8, 8, 3), dtype=np.uint8)
     model = small().fit(color)
     model.save_pretrained(tmp_path)
     loaded = BetaVAE.from_pretrained(tmp_path)
-    assert loaded._uint8_scale == 1 / 255
+    assert loaded._units.uint8_scale == 1 / 255
     assert loaded.reconstruct(color[:2]).shape == (2, 8, 8, 3)
     assert not hasattr(loaded, "feature_names_in_")
 
@@ -268,6 +268,22 @@ def test_saving_replaces_an_earlier_model_and_leaves_other_files(images, small, 
         "README.md",
         "notes.txt",
     }
+
+
+def test_loading_builds_optimizers_only_when_training_goes_on(images, saved, capsys):
+    X, _ = images
+    first, second = (BetaVAE.from_pretrained(saved, verbose=verbose) for verbose in (0, 1))
+    assert not first._optimizers
+    first.set_params(lr=0.5)
+    first.partial_fit(X)
+    assert first.optimizer_.param_groups[0]["lr"] == 0.5
+    assert not capsys.readouterr().out
+    second.transform(X)
+    second.save_pretrained(saved, optimizer=True)
+    third = BetaVAE.from_pretrained(saved)
+    assert third.optimizer_.param_groups[0]["lr"] == 1e-3
+    assert same(third.partial_fit(X), second.partial_fit(X), X)
+    assert "Re-init" not in capsys.readouterr().out
 
 
 # -- what cannot be saved --------------------------------------------------------------------
@@ -361,6 +377,7 @@ def set_fitted(name, value):
         (lambda config: config["input"].update(layout="whc"), "layout of the input"),
         (lambda config: config["input"].pop("layout"), "'layout' is missing"),
         (lambda config: config["input"].update(uint8_scale="1"), "uint8_scale"),
+        (lambda config: config["input"].update(units="inches"), "'inches'"),
         (lambda config: config["input"].update(feature_names=["a"]), "64 strings"),
         (lambda config: config["guidance"].update(labels={}), "guidance"),
         (lambda config: config.update(weights_sha256="0" * 64), "not the weights"),
