@@ -10,7 +10,7 @@ drawn anew, so that it is the same on every run with the same versions:
    python examples/studies/results_table.py
 
 It writes ``docs/results/models.csv`` (a row per model, data set and metric: mean over seeds,
-interval, chance, cost) and ``docs/results/table.rst``. To add a row, add a model: see
+interval, chance, cost) and ``docs/results/table.inc``. To add a row, add a model: see
 ``train_pretrained.py``.
 """
 
@@ -113,8 +113,11 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 def as_rst(rows: list[dict[str, Any]]) -> str:
     """A table with a line per model: score, its interval, and chance."""
+    note = ".. Written by examples/studies/results_table.py."
+    if not rows:
+        return f"{note}\n\nThe package has no trained models yet.\n"
     lines = [
-        ".. Written by examples/studies/results_table.py.",
+        note,
         "",
         ".. list-table::",
         "   :header-rows: 1",
@@ -131,8 +134,7 @@ def as_rst(rows: list[dict[str, Any]]) -> str:
         facts = [str(first["n_seeds"]), f"{first['epochs']:g}", f"{first['minutes']:.0f}"]
         lines += _line([data, model, *facts, *cells])
     chance = {m: [row["chance"] for row in rows if row["metric"] == m] for m in METRICS}
-    if rows:
-        lines += _line(["", "chance", "", "", "", *(f"{np.mean(v):.3f}" for v in chance.values())])
+    lines += _line(["", "chance", "", "", "", *(f"{np.mean(v):.3f}" for v in chance.values())])
     return "\n".join(lines) + "\n"
 
 
@@ -156,7 +158,7 @@ def main(arguments: list[str] | None = None) -> None:
     rows = rows_of(list_pretrained(), report)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "models.csv").write_text(as_csv(rows))
-    (options.out / "table.rst").write_text(as_rst(rows))
+    (options.out / "table.inc").write_text(as_rst(rows))
     print(f"{len(rows)} rows: {options.out}")
 
 
