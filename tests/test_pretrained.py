@@ -34,7 +34,7 @@ def script(monkeypatch):
     monkeypatch.setattr(module, "N_PROBE", 150)
     monkeypatch.setitem(module.DATA, "toy", data)
     params = {"beta": LinearSchedule(4.0, 1.0, 4), "n_components": 3, "architecture": "mlp"}
-    params |= {"module__hidden_sizes": (16,), "module__init": "default"}
+    params |= {"module__hidden_sizes": (16,)}
     rows = {f"toy-beta-{seed}": module.Row("BetaVAE", "toy", 3, params, seed) for seed in (0, 1)}
     monkeypatch.setattr(module, "TABLE", rows)
     return module
@@ -69,7 +69,8 @@ def test_training_that_was_killed_goes_on_bit_for_bit(script, tmp_path, monkeypa
     assert np.array_equal(whole.transform(X), parts.transform(X))
     kept = [path.name for path in (tmp_path / "parts" / "toy-beta-0").iterdir()]
     assert kept == ["epoch-003"]
-    monkeypatch.setitem(script.DATA, "toy", None)  # nothing is trained, nothing is read
+    unread = script.Data("200 images", 200, lambda **kwargs: pytest.fail("read again"))
+    monkeypatch.setitem(script.DATA, "toy", unread)
     again = script.train("toy-beta-0", tmp_path / "parts", say=say)
     assert np.array_equal(again.transform(X), whole.transform(X))
 

@@ -166,7 +166,8 @@ class Encoder:
             params = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
         elif hasattr(value, "get_params"):
             params = value.get_params(deep=False)
-        elif all(hasattr(value, key) for key in signature):  # as with skorch's ValidSplit
+        elif type(value).__module__ != "builtins" and all(hasattr(value, k) for k in signature):
+            # Parameters are attributes, as with skorch's ValidSplit.
             params = {key: getattr(value, key) for key in signature}
         else:
             raise TypeError(
