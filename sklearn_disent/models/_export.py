@@ -1,5 +1,6 @@
 """Encoder and decoder as programs of their own, for runtimes without this package."""
 
+import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,7 @@ def export(net: Any, folder: Path, format: str) -> None:
     """Write the programs and ``signature.json``."""
     if format == "onnx":
         _check_onnx()
+    net = _twin(net)
     net._set_training(False)
     folder.mkdir(parents=True, exist_ok=True)
     parts = {name: getattr(net, name + "_") for name in net._modules}
@@ -49,6 +51,17 @@ def export(net: Any, folder: Path, format: str) -> None:
         "programs": [name + _SUFFIX[format] for name in programs],
     }
     (folder / "signature.json").write_text(json.dumps(signature, indent=1) + "\n")
+
+
+def _twin(net: Any) -> Any:
+    """The same net with copies of its modules, in the memory format that torch.export likes."""
+    twin = object.__new__(type(net))
+    vars(twin).update(vars(net))
+    for name in net._modules:
+        module = getattr(net, name + "_")
+        module = copy.deepcopy(getattr(module, "_orig_mod", module))  # without torch.compile
+        vars(twin)[name + "_"] = module.to(memory_format=torch.contiguous_format)
+    return twin
 
 
 def _write_program(program: nn.Module, example: Tensor, path: Path, format: str) -> None:
