@@ -450,7 +450,7 @@ def plot_times(times):
     ax.set(xscale="log", xlabel="processor time in seconds, one thread")
     ax.set_yticks(range(len(mean)), mean.index.where(mean.index != "DCI", "DCI, 100 rounds"))
     ax.grid(axis="x", alpha=0.3)
-    ax.legend(title="blue: modularity\ngreen: informativeness\ngrey: earlier metrics")
+    ax.legend(title="blue: modularity\ngreen: informativeness\ngray: earlier metrics")
     return figure
 
 

@@ -251,7 +251,8 @@ def make_logical_codes(
 
     Parameters
     ----------
-    kind : str, default="entanglement"
+    kind : {"entanglement", "rotation", "duplicate", "complement", "misalignment", "redundancy", \
+            "contraction", "nonlinear", "constant", "random"}, default="entanglement"
         One of the ten maps above.
 
     n_levels : int, default=11

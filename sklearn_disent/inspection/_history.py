@@ -1,6 +1,7 @@
 """The loss and its terms over the epochs."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ _OTHER: dict[str, Any] = {"color": COLORS[2], "linestyle": "-"}
 _NOT_DRAWN = ("_best", "_batch_count", "dur", "epoch", "batches", "event_lr")
 
 
+@dataclass(eq=False, repr=False)
 class HistoryDisplay:
     """The loss and each of its terms over the epochs, one axes per term.
 
@@ -52,11 +54,9 @@ class HistoryDisplay:
     ['loss', 'kl']
     """
 
-    def __init__(
-        self, terms: Mapping[str, Mapping[str, ArrayLike]], *, unit: str | None = None
-    ) -> None:
-        self.terms = terms
-        self.unit = unit
+    terms: Mapping[str, Mapping[str, ArrayLike]]
+    _: KW_ONLY
+    unit: str | None = None
 
     @classmethod
     @validated

@@ -1,6 +1,7 @@
 """How each latent moves with each factor."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ class Curve(NamedTuple):
     """(n_values, n_codes), over the samples that share the value."""
 
 
+@dataclass(eq=False, repr=False)
 class LatentFactorDisplay:
     """Each latent against each factor: one row per latent, one column per factor.
 
@@ -88,18 +90,11 @@ class LatentFactorDisplay:
     array([0., 2., 4., 6.])
     """
 
-    def __init__(
-        self,
-        curves: Mapping[str, Curve],
-        *,
-        surfaces: Mapping[Pair, Surface] | None = None,
-        code_names: Sequence[str] | None = None,
-        latents: Sequence[int] | None = None,
-    ) -> None:
-        self.curves = curves
-        self.surfaces = surfaces
-        self.code_names = code_names
-        self.latents = latents
+    curves: Mapping[str, Curve]
+    _: KW_ONLY
+    surfaces: Mapping[Pair, Surface] | None = None
+    code_names: Sequence[str] | None = None
+    latents: Sequence[int] | None = None
 
     @classmethod
     @validated

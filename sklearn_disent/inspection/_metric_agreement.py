@@ -1,6 +1,7 @@
 """Whether metrics rank models alike."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -39,6 +40,7 @@ _DARK = 0.65
 _MAX_METRICS = 16
 
 
+@dataclass(eq=False, repr=False)
 class MetricAgreementDisplay:
     """Rank correlation of metrics over models: 1 where two metrics give the same ranking.
 
@@ -79,16 +81,10 @@ class MetricAgreementDisplay:
            [-1., -1.,  1.]])
     """
 
-    def __init__(
-        self,
-        correlation: ArrayLike,
-        *,
-        names: Sequence[str] | None = None,
-        label: str = "rank correlation",
-    ) -> None:
-        self.correlation = correlation
-        self.names = names
-        self.label = label
+    correlation: ArrayLike
+    _: KW_ONLY
+    names: Sequence[str] | None = None
+    label: str = "rank correlation"
 
     @classmethod
     @validated

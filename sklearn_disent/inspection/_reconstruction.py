@@ -1,5 +1,6 @@
 """Observations and their reconstructions."""
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from ._common import (
 from ._images import as_images, centers, intensities, show_mosaic
 
 
+@dataclass(eq=False, repr=False)
 class ReconstructionDisplay:
     """Observations above, their reconstructions below.
 
@@ -63,18 +65,11 @@ class ReconstructionDisplay:
     'reconstructions'
     """
 
-    ax_: Axes | None
-
-    def __init__(
-        self,
-        originals: ArrayLike,
-        reconstructions: ArrayLike,
-        *,
-        image_shape: ImageShape | None = None,
-    ) -> None:
-        self.originals = originals
-        self.reconstructions = reconstructions
-        self.image_shape = image_shape
+    originals: ArrayLike
+    reconstructions: ArrayLike
+    _: KW_ONLY
+    image_shape: ImageShape | None = None
+    ax_: Axes | None = field(init=False)
 
     @classmethod
     @validated

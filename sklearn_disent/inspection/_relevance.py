@@ -1,6 +1,7 @@
 """How relevant each code is to each factor, as a heat map."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ _MAX_NUMBERS = 150
 _MAX_SHORT = 4
 
 
+@dataclass(eq=False, repr=False)
 class RelevanceDisplay:
     """A relevance matrix as a heat map: factors down, codes across.
 
@@ -81,18 +83,11 @@ class RelevanceDisplay:
     {0: 1, 1: 0}
     """
 
-    def __init__(
-        self,
-        relevance: ArrayLike,
-        *,
-        factor_names: Sequence[str] | None = None,
-        code_names: Sequence[str] | None = None,
-        label: str = "relevance",
-    ) -> None:
-        self.relevance = relevance
-        self.factor_names = factor_names
-        self.code_names = code_names
-        self.label = label
+    relevance: ArrayLike
+    _: KW_ONLY
+    factor_names: Sequence[str] | None = None
+    code_names: Sequence[str] | None = None
+    label: str = "relevance"
 
     @classmethod
     @validated

@@ -4,6 +4,7 @@ import html
 import io
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -86,6 +87,7 @@ _STYLE = """
 """
 
 
+@dataclass(eq=False, repr=False)
 class DisentanglementReport:
     """Scores with confidence intervals and pictures of a model, as one HTML page.
 
@@ -124,20 +126,12 @@ class DisentanglementReport:
     ['Relevance', 'Latents against factors', 'Traversals', 'Reconstructions']
     """
 
-    def __init__(
-        self,
-        scores: Mapping[str, Mapping[str, Any]],
-        displays: Mapping[str, Any],
-        *,
-        title: str = "Disentanglement report",
-        summary: Sequence[str] | None = None,
-        estimator_text: str = "",
-    ) -> None:
-        self.scores = scores
-        self.displays = displays
-        self.title = title
-        self.summary = summary
-        self.estimator_text = estimator_text
+    scores: Mapping[str, Mapping[str, Any]]
+    displays: Mapping[str, Any]
+    _: KW_ONLY
+    title: str = "Disentanglement report"
+    summary: Sequence[str] | None = None
+    estimator_text: str = ""
 
     @classmethod
     @validated

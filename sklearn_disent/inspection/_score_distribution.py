@@ -1,6 +1,7 @@
 """How a score spreads over seeds and folds."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from ._search import choose_param, default_labels, key_of, read_search, texts_of
 _MAX_SHORT = 9
 
 
+@dataclass(eq=False, repr=False)
 class ScoreDistributionDisplay:
     """Box plots of a score, one box per model: quartiles, median and every single value.
 
@@ -53,12 +55,10 @@ class ScoreDistributionDisplay:
     'MIG'
     """
 
-    def __init__(
-        self, scores: Mapping[str, ArrayLike], *, label: str = "score", param: str | None = None
-    ) -> None:
-        self.scores = scores
-        self.label = label
-        self.param = param
+    scores: Mapping[str, ArrayLike]
+    _: KW_ONLY
+    label: str = "score"
+    param: str | None = None
 
     @classmethod
     @validated

@@ -1,6 +1,7 @@
 """Topological signatures of latents and factors, in pictures."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from ._common import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class SignatureDisplay:
     """Topological signatures: one panel for each latent or factor, one curve for each value.
 
@@ -88,16 +90,10 @@ class SignatureDisplay:
     [(2, 100), (2, 100)]
     """
 
-    def __init__(
-        self,
-        signatures: Sequence[ArrayLike],
-        *,
-        names: Sequence[str] | None = None,
-        similarity: ArrayLike | None = None,
-    ) -> None:
-        self.signatures = signatures
-        self.names = names
-        self.similarity = similarity
+    signatures: Sequence[ArrayLike]
+    _: KW_ONLY
+    names: Sequence[str] | None = None
+    similarity: ArrayLike | None = None
 
     @classmethod
     @validated
@@ -156,7 +152,7 @@ class SignatureDisplay:
         max_holes : int, default=100
             Number of bins: holes are counted from 0 to max_holes - 1.
         backend : {"numpy", "gudhi"}, default="numpy"
-            What computes the holes. Both give the same; gudhi is an optional dependency.
+            Which code computes the holes. Both give the same; gudhi is an optional dependency.
         random_state : int, RandomState instance or None, default=None
             Draws codes, values and landmarks. The result does not depend on `n_jobs`.
         n_jobs : int or None, default=None
@@ -235,7 +231,7 @@ class SignatureDisplay:
         nan_policy : {"raise", "omit"}, default="raise"
             Whether a missing value is an error or drops its row.
         backend : {"numpy", "gudhi"}, default="numpy"
-            What computes the holes. Both give the same; gudhi is an optional dependency.
+            Which code computes the holes. Both give the same; gudhi is an optional dependency.
         random_state : int, RandomState instance or None, default=None
             Draws points and landmarks. The result does not depend on `n_jobs`.
         n_jobs : int or None, default=None

@@ -1,6 +1,7 @@
 """Scores against a parameter, from a search."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ _MAX_TICKS = 8
 _MAX_INSIDE = 3
 
 
+@dataclass(eq=False, repr=False)
 class SweepDisplay:
     """Scores of a search against one of its parameters, or one score against another.
 
@@ -86,24 +88,14 @@ class SweepDisplay:
     'n_components'
     """
 
-    def __init__(
-        self,
-        values: Sequence[Any],
-        scores: Mapping[str, ArrayLike],
-        *,
-        param: str = "parameter",
-        groups: Sequence[Any] | None = None,
-        group_param: str | None = None,
-        baselines: Mapping[str, Mapping[str, ArrayLike]] | None = None,
-        labels: Mapping[str, str] | None = None,
-    ) -> None:
-        self.values = values
-        self.scores = scores
-        self.param = param
-        self.groups = groups
-        self.group_param = group_param
-        self.baselines = baselines
-        self.labels = labels
+    values: Sequence[Any]
+    scores: Mapping[str, ArrayLike]
+    _: KW_ONLY
+    param: str = "parameter"
+    groups: Sequence[Any] | None = None
+    group_param: str | None = None
+    baselines: Mapping[str, Mapping[str, ArrayLike]] | None = None
+    labels: Mapping[str, str] | None = None
 
     @classmethod
     @validated

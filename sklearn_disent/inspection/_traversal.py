@@ -1,6 +1,7 @@
 """What a model decodes while one latent moves and the others rest."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -43,6 +44,7 @@ Order = Literal["auto", "kl", "std", "factor", "index"]
 Latents = Annotated[Sequence[int], "array-like"]
 
 
+@dataclass(eq=False, repr=False)
 class TraversalDisplay:
     """What each latent encodes: one row per latent, which moves while all others rest.
 
@@ -95,25 +97,15 @@ class TraversalDisplay:
     (3, 5, 8, 8)
     """
 
-    latents_: NDArray[np.int64]
-    ax_: Axes | None
-
-    def __init__(
-        self,
-        decoded: ArrayLike,
-        *,
-        steps: ArrayLike,
-        labels: Sequence[str] | None = None,
-        rest: str = "",
-        title: str | None = None,
-        image_shape: ImageShape | None = None,
-    ) -> None:
-        self.decoded = decoded
-        self.steps = steps
-        self.labels = labels
-        self.rest = rest
-        self.title = title
-        self.image_shape = image_shape
+    decoded: ArrayLike
+    _: KW_ONLY
+    steps: ArrayLike
+    labels: Sequence[str] | None = None
+    rest: str = ""
+    title: str | None = None
+    image_shape: ImageShape | None = None
+    latents_: NDArray[np.int64] = field(init=False)
+    ax_: Axes | None = field(init=False)
 
     @classmethod
     @validated

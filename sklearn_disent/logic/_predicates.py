@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -238,9 +238,25 @@ class _Connective(Predicate):
         _demand(*operands)
         object.__setattr__(self, "operands", operands)
 
+    _sign: ClassVar[str]
+    _sign_of_none: ClassVar[str]
+    _truth_of_none: ClassVar[bool]
+
+    @abstractmethod
+    def _joint(self, semantics: Semantics | None) -> Callable[..., Array]:
+        """What joins two quantities; two truths without a semantics."""
+
     def __repr__(self) -> str:
-        sign, empty = ("∧", "⊤") if isinstance(self, And) else ("∨", "⊥")
-        return f" {sign} ".join(f"({p})" for p in self.operands) or empty
+        return f" {self._sign} ".join(f"({p})" for p in self.operands) or self._sign_of_none
+
+    def _truth(self, axes: tuple[Variable, ...]) -> Array:
+        parts = (p._truth(axes) for p in self.operands)
+        return _join(self._joint(None), np.asarray(self._truth_of_none), *parts)
+
+    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
+        if not self.operands:
+            return np.full((1,) * len(axes), 0.0 if self._truth_of_none else np.inf)
+        return _join(self._joint(semantics), *(p._quantity(axes, semantics) for p in self.operands))
 
     def _guarantee(self, semantics: Semantics) -> Guarantee:
         parts = [p._guarantee(semantics) for p in self.operands]
@@ -258,15 +274,10 @@ class And(_Connective):
         What must all be true.
     """
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        parts = (p._truth(axes) for p in self.operands)
-        return _join(np.logical_and, np.asarray(True), *parts)
+    _sign, _sign_of_none, _truth_of_none = "∧", "⊤", True
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        parts = [p._quantity(axes, semantics) for p in self.operands]
-        if not parts:
-            return np.zeros((1,) * len(axes))
-        return _join(cast("Conjunction", semantics.conjunction), *parts)
+    def _joint(self, semantics: Semantics | None) -> Callable[..., Array]:
+        return np.logical_and if semantics is None else cast(Conjunction, semantics.conjunction)
 
 
 class Or(_Connective):
@@ -280,15 +291,10 @@ class Or(_Connective):
         Of which at least one must be true.
     """
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        parts = (p._truth(axes) for p in self.operands)
-        return _join(np.logical_or, np.asarray(False), *parts)
+    _sign, _sign_of_none, _truth_of_none = "∨", "⊥", False
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        parts = [p._quantity(axes, semantics) for p in self.operands]
-        if not parts:
-            return np.full((1,) * len(axes), np.inf)
-        return _join(cast("Disjunction", semantics.disjunction), *parts)
+    def _joint(self, semantics: Semantics | None) -> Callable[..., Array]:
+        return np.logical_or if semantics is None else cast(Disjunction, semantics.disjunction)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -350,12 +356,12 @@ class Not(Predicate):
         return ~self.predicate._truth(axes)
 
     def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        negation = cast("Negation", semantics.negation)
+        negation = cast(Negation, semantics.negation)
         return negation(self.predicate._quantity(axes, semantics))
 
     def _guarantee(self, semantics: Semantics) -> Guarantee:
         inner = self.predicate._guarantee(semantics)
-        exact = cast("Negation", semantics.negation).exact
+        exact = cast(Negation, semantics.negation).exact
         return Guarantee(inner.true_implies_zero, exact and inner.zero_implies_true)
 
 

@@ -128,7 +128,13 @@ class Metric:
         return list(inspect.signature(self.function).parameters)[_N_DATA[self.needs] :]
 
     def check(self, options: Mapping[str, Any]) -> None:
-        """Refuse options that the function does not have, or values that it does not take."""
+        """Refuse options that the function does not have, or values that it does not take.
+
+        Parameters
+        ----------
+        options : mapping
+            Values by name.
+        """
         data = set(inspect.signature(self.function).parameters) - set(self.options)
         check_options(self.function, options, without=data)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -76,6 +77,10 @@ def get_scorer(metric: str | Callable[..., Any] | Metric, /, **options: Any) -> 
 
     To search in several processes, a function of your own must be importable: joblib pickles the
     scorer.
+
+    For several metrics, :func:`multimetric_scorer` encodes the samples once; a dict of scorers
+    encodes them for each. scikit-learn's `ScoringMonitor` takes either, but not a single scorer
+    of another package: pass ``{"mig": get_scorer("mig")}``.
 
     Examples
     --------
@@ -174,13 +179,14 @@ class _Requests:
         """
         if not get_config()["enable_metadata_routing"]:
             raise RuntimeError(
-                "Requests have a meaning with metadata routing only. Enable it with "
+                "Requests are for scikit-learn's metadata routing, which is not enabled. Enable it "
+                "with "
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
         unknown = [name for name in requests if name not in self._metadata()]
         if unknown:
             raise TypeError(
-                f"{self!r} cannot take {unknown} per sample; what it can take is "
+                f"{self!r} cannot take {unknown} per sample. Request only what it can take: "
                 f"{self._metadata()}."
             )
         self._requests = requests
@@ -294,10 +300,14 @@ def _scores(
     """Scores by name; codes, and what the metrics have in common, are computed once."""
     needed = [name for name, scorer in scorers.items() if scorer.metric.needs == "factors"]
     if y is None and needed:
-        raise ValueError(f"{', '.join(needed)}: these metrics need the factors, got y=None.")
+        raise ValueError(
+            f"{', '.join(needed)}: these metrics need the factors, got y=None. Pass them as y."
+        )
     for key in metadata:
         if not any(key in scorer.metric.options for scorer in scorers.values()):
-            raise TypeError(f"{', '.join(scorers)}: none of these metrics has an option {key!r}.")
+            raise TypeError(
+                f"{', '.join(scorers)}: none of these metrics has an option {key!r}. Leave it out."
+            )
     codes, scores = None, {}
     with sharing():
         for name, scorer in scorers.items():
@@ -306,7 +316,12 @@ def _scores(
             if metric.needs == "estimator":
                 data: tuple[Any, ...] = (*unwrap_estimator(estimator, X), y)
             else:
-                codes = encode(estimator, X) if codes is None else codes
+                codes = _array(encode(estimator, X)) if codes is None else codes
                 data = (y, codes) if metric.needs == "factors" else (codes,)
             scores[name] = scorer._sign * metric.value(*data, **{**scorer.options, **own})
     return scores
+
+
+def _array(codes: Any) -> Any:
+    # Functions of users need not take frames; sparse codes are left for the metric to refuse.
+    return np.asarray(codes) if hasattr(codes, "__array__") else codes

@@ -253,6 +253,17 @@ def live_codes(codes: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
     return live
 
 
+def active_codes(data: Checked, min_variance: float) -> NDArray[np.bool_]:
+    """Which codes vary by more than a share of the largest variance."""
+    codes, weight = data.codes, data.sample_weight
+    # The largest magnitude goes first: the squares of tiny values would vanish.
+    scaled = codes / max(np.abs(codes).max(), np.finfo(float).tiny)
+    centred = scaled - np.average(scaled, axis=0, weights=weight)
+    variance = np.average(centred**2, axis=0, weights=weight)
+    # The range shows which codes are constant: their variance is zero only up to rounding.
+    return (np.ptp(codes, axis=0) > 0) & (variance > min_variance * variance.max())
+
+
 def warn_if_constant(codes: NDArray, consequence: str) -> None:
     """Warn if no code varies at all, and say what follows for the score."""
     if not live_codes(codes, warn=False).any():

@@ -408,7 +408,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
             Observations, as in :meth:`fit`.
         y : array-like or None, default=None
             Labels, as in :meth:`fit`.
-        classes : None
+        classes : None, default=None
             Not used; skorch's callers pass it.
         boxes, mask : array-like or None, default=None
             As in :meth:`fit`.

@@ -27,7 +27,8 @@ class VAE(BaseVAE):
         objects or ``(name, object)`` pairs. Parameters are reached by ``guidance__weight``, in a
         list by ``guidance__labels__weight``: the name is that of the class in lower case, with _1,
         _2, ... where it occurs several times, unless the pair has another.
-    architecture : str, default="auto"
+    architecture : {"auto", "burgess", "chen_mlp", "locatello", "locatello_sbd", "mlp", \
+            "montero_large", "montero_small"}, default="auto"
         Encoder and decoder. For images of 8 x 8 pixels or more: "burgess", "locatello",
         "locatello_sbd" (spatial broadcast decoder), "montero_small", "montero_large"; for any
         observations: "mlp", "chen_mlp". "auto" takes "burgess" for images of that size, else
@@ -66,7 +67,7 @@ class VAE(BaseVAE):
         How validation rows are held out, e.g. ``skorch.dataset.ValidSplit(5)``.
     callbacks : list of skorch callbacks, "disable" or None, default=None
         Further skorch callbacks.
-    iterator_train, iterator_valid : callable
+    iterator_train, iterator_valid : callable, default=batch_loader
         Make the loaders of batches, as torch's ``DataLoader`` does.
     warm_start : bool, default=False
         Whether ``fit`` continues from the present weights.
@@ -75,7 +76,7 @@ class VAE(BaseVAE):
     device : str or torch.device, default="cpu"
         Where to compute.
     compile : bool, default=False
-        Whether to run the module through ``torch.compile``.
+        Whether to run the modules through ``torch.compile``.
     random_state : int, RandomState instance or None, default=None
         Determines initial weights, order of batches and noise.
     **kwargs : dict

@@ -44,7 +44,8 @@ class InfoGAN(AdversarialMixin, BaseNet):
     instance_noise : float or schedule, default=0.1
         Standard deviation of noise that is added to what D sees, real or not, in the units of X.
         It keeps D from winning at once; a schedule may let it fade.
-    architecture : str, default="auto"
+    architecture : {"auto", "burgess", "chen_mlp", "locatello", "locatello_sbd", "mlp", \
+            "montero_large", "montero_small"}, default="auto"
         An encoder for D and Q and its decoder for G, as in :class:`VAE`.
     discriminator_optimizer : class, default=torch.optim.Adam
         Optimiser of D and Q.

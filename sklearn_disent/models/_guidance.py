@@ -184,9 +184,12 @@ def _check_name(name: Any, names: list[str]) -> None:
             f"{name!r}."
         )
     if hasattr(nn.ModuleDict, name):
-        raise ValueError(f"A guidance cannot have the name {name!r}. Choose another.")
+        raise ValueError(
+            f"A guidance cannot have the name {name!r}, which torch uses. Give it another: "
+            "guidance=[(name, object)]."
+        )
     if names.count(name) > 1:
-        raise ValueError(f"Names of guidance must differ, got {name!r} twice. Choose another.")
+        raise ValueError(f"Names of guidance must differ, got {name!r} twice. Change one of them.")
 
 
 # -- parameters of a model -------------------------------------------------------------------
@@ -212,7 +215,8 @@ def set_nested_params(guidance: Any, params: Mapping[str, Any], owner: str) -> A
     if isinstance(guidance, Guidance):
         return guidance.set_params(**params)
     members = named_guidance(guidance)
-    for key, value in params.items():
+    # Objects first, then what is set in them.
+    for key, value in sorted(params.items(), key=lambda item: "__" in item[0]):
         name, _, rest = key.partition("__")
         if name not in members:
             raise ValueError(

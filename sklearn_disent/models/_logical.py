@@ -188,7 +188,7 @@ class ProductVAE(BaseVAE):
             Observations, as in :meth:`fit`.
         y : array-like or None, default=None
             Labels, as in :meth:`fit`.
-        classes : None
+        classes : None, default=None
             Not used; skorch's callers pass it.
         X_pair, same : array-like or None, default=None
             Pairs, as in :meth:`fit`.

@@ -368,7 +368,7 @@ class BaseNet(
             Observations, as in :meth:`fit`.
         y : array-like or None, default=None
             Labels, as in :meth:`fit`.
-        classes : None
+        classes : None, default=None
             Not used; skorch's callers pass it.
 
         Returns

@@ -154,7 +154,7 @@ class AdaGVAE(BaseVAE):
             Observations, as in :meth:`fit`.
         y : array-like or None, default=None
             Labels, as in :meth:`fit`.
-        classes : None
+        classes : None, default=None
             Not used; skorch's callers pass it.
         X_pair : array-like or None, default=None
             Partners, as in :meth:`fit`.

@@ -16,7 +16,9 @@ def training_recipe(batch_size: PositiveInt = 256) -> dict[str, Any]:
     """Training parameters of Almudévar and Ortega (2025).
 
     50 epochs of Adam with weight decay 4e-5 and a learning rate of 1e-4 for every 64 rows in a
-    batch, so 4e-4 at 256; it falls to a tenth after every 20 epochs.
+    batch, so 4e-4 at 256; it falls to a tenth after every 20 epochs. Weights are initialised by
+    the rule of He et al. (2015), as in the published code: with torch's own rule, ``"burgess"``
+    networks at 32 pixels had no active latent after 250 steps, with this one ten.
 
     Parameters
     ----------
@@ -27,8 +29,8 @@ def training_recipe(batch_size: PositiveInt = 256) -> dict[str, Any]:
     -------
     params : dict
         Keyword arguments for any model: ``batch_size``, ``max_epochs``, ``optimizer``, ``lr``,
-        ``optimizer__weight_decay``, and ``callbacks`` with the schedule of the learning rate
-        under the name ``lr_scheduler``.
+        ``optimizer__weight_decay``, ``module__init``, and ``callbacks`` with the schedule of the
+        learning rate under the name ``lr_scheduler``.
 
     Notes
     -----
@@ -55,5 +57,6 @@ def training_recipe(batch_size: PositiveInt = 256) -> dict[str, Any]:
         "optimizer": torch.optim.Adam,
         "lr": _BASE_LR * batch_size / _BASE_BATCH_SIZE,
         "optimizer__weight_decay": 4e-5,
+        "module__init": "he",
         "callbacks": [("lr_scheduler", schedule)],
     }

@@ -120,7 +120,17 @@ class BetaTCVAE(BaseVAE):
         return getattr(self.module_, "prior", None)
 
     def log_prior(self, z: Tensor) -> Tensor:
-        """Log-density of the prior per latent, as in :class:`BaseVAE`; that of the flow, if any."""
+        """Log-density of the prior, that of the flow if there is one.
+
+        Parameters
+        ----------
+        z : Tensor of shape (n, n_components)
+            Codes.
+
+        Returns
+        -------
+        log_density : Tensor of shape (n, n_components)
+        """
         return super().log_prior(z) if self._flow is None else self._flow.log_prob(z)
 
     def _from_normal(self, normal: np.ndarray) -> np.ndarray:
@@ -130,7 +140,18 @@ class BetaTCVAE(BaseVAE):
         return self._flow.inverse(draws).cpu().numpy()
 
     def kl_from_prior(self, mean: Tensor, log_var: Tensor) -> Tensor:
-        """KL divergence from the prior, as in :class:`BaseVAE`; exact with a flow, too."""
+        """KL divergence of q(z|x) from the prior, by quadrature where that is a flow.
+
+        Parameters
+        ----------
+        mean, log_var : Tensor of shape (n, n_components)
+            Parameters of q(z|x).
+
+        Returns
+        -------
+        kl : Tensor of shape (n,)
+            In nats.
+        """
         if self._flow is None:
             return super().kl_from_prior(mean, log_var)
         expected = expected_log_prior(self, mean, log_var)

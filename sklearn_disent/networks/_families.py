@@ -146,7 +146,8 @@ def make_pair(
 
     Parameters
     ----------
-    architecture : str
+    architecture : {"auto", "burgess", "chen_mlp", "locatello", "locatello_sbd", "mlp", \
+            "montero_large", "montero_small"}
         One of :func:`architecture_names`, or "auto": "burgess" for images of 8 x 8 pixels or
         more, "mlp" for rows and smaller images.
     input_shape : tuple of int

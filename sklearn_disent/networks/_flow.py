@@ -46,7 +46,18 @@ class FactorizedFlow(nn.Module):
         self.offset = nn.Parameter(torch.randn(shape))
 
     def forward(self, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Normal values of ``z`` and the log of the slope there, both (n, n_components)."""
+        """Map latents to normal values.
+
+        Parameters
+        ----------
+        z : Tensor of shape (n, n_components)
+            Latents.
+
+        Returns
+        -------
+        normal, log_slope : Tensor of shape (n, n_components)
+            Where they are mapped to, and the log of the slope there.
+        """
         log_slope = torch.zeros_like(z)
         slopes = nn.functional.softplus(self.raw_slope) - 1
         for a, w, b in zip(slopes, self.log_scale.exp(), self.offset):
@@ -56,13 +67,33 @@ class FactorizedFlow(nn.Module):
         return z, log_slope
 
     def log_prob(self, z: torch.Tensor) -> torch.Tensor:
-        """Log-density per row and latent."""
+        """Log-density of each latent.
+
+        Parameters
+        ----------
+        z : Tensor of shape (n, n_components)
+            Latents.
+
+        Returns
+        -------
+        log_density : Tensor of shape (n, n_components)
+        """
         normal, log_slope = self(z)
         return -0.5 * (normal**2 + math.log(2 * math.pi)) + log_slope
 
     @torch.no_grad()
     def inverse(self, normal: torch.Tensor) -> torch.Tensor:
-        """Values that the flow maps to `normal`: turns normal draws into draws from the prior."""
+        """Values that the flow maps to normal ones: draws from the prior, for normal draws.
+
+        Parameters
+        ----------
+        normal : Tensor of shape (n, n_components)
+            Normal values.
+
+        Returns
+        -------
+        z : Tensor of shape (n, n_components)
+        """
         reach = ((nn.functional.softplus(self.raw_slope) - 1).abs() / self.log_scale.exp()).sum(0)
         low, high = normal - reach - 1, normal + reach + 1  # tanh moves a value by less than this
         for _ in range(_INVERSION_STEPS):

@@ -1,9 +1,5 @@
 """The display of topological signatures."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -13,12 +9,6 @@ from sklearn_disent.inspection import SignatureDisplay
 from sklearn_disent.metrics import manifold_topology_score
 
 SMALL = {"n_samples": 60, "n_repeats": 3, "max_holes": 20, "random_state": 0}
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -116,6 +116,7 @@ NO_PROMISE = float("nan")
 CASES = [
     # Without the activity rule, which compares the scales of codes.
     Case("mig_sup", {"min_variance": 0.0}),
+    Case("minimality", {"min_variance": 0.0}),
     # Chance information of noise is unequal, as the numbers of classes are.
     Case("modularity", noise=0.7),
     Case("rmig"),

@@ -321,6 +321,13 @@ def test_scorer_routes_metadata(data):
         get_scorer("mig").set_score_request(sample_weight=True)
 
 
+def test_scorer_gives_users_functions_arrays(data):
+    X, factors = data
+    pca = PCA(2).set_output(transform="pandas").fit(X)
+    expected = correlation_score(factors, pca.transform(X).to_numpy())
+    assert get_scorer(correlation_score)(pca, X, factors) == expected
+
+
 def test_estimator_without_codes_is_named(data):
     for scorer in (get_scorer("mig"), multimetric_scorer(["mig"])):
         with pytest.raises(TypeError, match="KFold has no transform"):

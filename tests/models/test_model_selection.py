@@ -230,7 +230,8 @@ def test_scikit_learn_scoring_monitor_scores_every_epoch(images, small):
     from sklearn.callback import ScoringMonitor
 
     X, y = images
-    monitor = ScoringMonitor(scoring=get_scorer("mig"))
+    # A single callable is wrapped by scikit-learn only if it is a scorer of its own.
+    monitor = ScoringMonitor(scoring={"score": get_scorer("mig")})
     vae = small(max_epochs=3).set_callbacks(monitor).fit(X, y)
     scores = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
     assert len(scores) == 3

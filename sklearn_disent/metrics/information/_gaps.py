@@ -18,7 +18,7 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of, top_gap
-from .._validation import Checked, check_data, warn_degenerate, warn_single_valued
+from .._validation import active_codes, check_data, warn_degenerate, warn_single_valued
 from ._matrix import Information, information_matrix
 
 __all__ = ["mig_score", "mig_sup_score", "dcimig_score", "modularity_score"]
@@ -202,7 +202,7 @@ def mig_sup_score(
     """
     data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
-    return _mig_sup(info, _active(data, min_variance), normalize, average)
+    return _mig_sup(info, active_codes(data, min_variance), normalize, average)
 
 
 def _mig_sup(
@@ -212,16 +212,6 @@ def _mig_sup(
         warn_single_valued(info.varied)
     share = info.per_factor() if normalize == "factor" else info.per_code()
     return average_of(top_gap(share, axis=0), active, average, "codes")
-
-
-def _active(data: Checked, min_variance: float) -> NDArray[np.bool_]:
-    codes, weight = data.codes, data.sample_weight
-    # The largest magnitude goes first: the squares of tiny values would vanish.
-    scaled = codes / max(np.abs(codes).max(), np.finfo(float).tiny)
-    centred = scaled - np.average(scaled, axis=0, weights=weight)
-    variance = np.average(centred**2, axis=0, weights=weight)
-    # The range shows which codes are constant: their variance is zero only up to rounding.
-    return (np.ptp(codes, axis=0) > 0) & (variance > min_variance * variance.max())
 
 
 @validated

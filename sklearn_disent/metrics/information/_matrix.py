@@ -78,16 +78,9 @@ def information_matrix(
 ) -> Information:
     """Information between every factor and every binned code; a warning if no code varies."""
     warn_if_constant(data.codes, "they hold no information about any factor")
-    return binned_information(
-        data.factors,
-        data.codes,
-        data.sample_weight,
-        n_bins,
-        strategy,
-        bias_correction,
-        # Nothing else draws: whatever the seed, the other matrices are the same, and shared.
-        random_state if bias_correction == "permutation" else None,
-    )
+    # Nothing else draws: whatever the seed, the other matrices are the same, and shared.
+    seed = random_state if bias_correction == "permutation" else None
+    return binned_information(*data[:3], n_bins, strategy, bias_correction, seed)
 
 
 @shared

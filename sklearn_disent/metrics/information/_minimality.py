@@ -11,11 +11,12 @@ from ..._params import (
     FactorBins,
     NanPolicy,
     RandomStateLike,
+    ShareBelowOne,
     Strategy,
     validated,
 )
 from .._aggregation import Score, average_of
-from .._validation import check_data, warn_degenerate, warn_single_valued
+from .._validation import active_codes, check_data, warn_degenerate, warn_single_valued
 from ._matrix import Information, information_matrix
 
 __all__ = ["minimality_score", "sufficiency_score"]
@@ -31,6 +32,7 @@ def minimality_score(
     factor_bins: FactorBins | None = None,
     bias_correction: BiasCorrection = "none",
     sample_weight: Array | None = None,
+    min_variance: ShareBelowOne = 0.01,
     average: Average | None = "macro",
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
@@ -62,6 +64,9 @@ def minimality_score(
         number of cells. "permutation" adjusts for chance, so that independent codes get 0.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
+    min_variance : float, default=0.01
+        A code is active if its variance exceeds this share of the largest variance; the others
+        are left out. At 0, only constant codes are.
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
@@ -85,8 +90,13 @@ def minimality_score(
 
     Notes
     -----
-    A constant code has no entropy to explain and is left out, with a warning (nan if `average`
-    is None). Fine bins count noise within a code as entropy: the score falls as `n_bins` grows.
+    A constant code has no entropy to explain. A collapsed latent, of which every VAE with more
+    latents than factors has some, hardly varies: bins as wide as its tiny range turn what is left
+    of it, noise, into entropy that no factor explains. Neither is active; both are left out, with a
+    warning (nan if `average` is None). The paper counts collapsed codes (``min_variance=0``). Codes
+    on very different scales, such as physical units, need ``min_variance=0`` or standardizing.
+
+    Fine bins count noise within a code as entropy: the score falls as `n_bins` grows.
 
     References
     ----------
@@ -105,7 +115,7 @@ def minimality_score(
     """
     data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
-    score, matrix = _minimality(info, average)
+    score, matrix = _minimality(info, active_codes(data, min_variance), average)
     return (score, matrix) if return_matrix else score
 
 
@@ -199,12 +209,15 @@ def sufficiency_score(
     return (score, matrix) if return_matrix else score
 
 
-def _minimality(info: Information, average: str | None) -> tuple[Score, NDArray[np.float64]]:
+def _minimality(
+    info: Information, active: NDArray[np.bool_], average: str | None
+) -> tuple[Score, NDArray[np.float64]]:
     warn_single_valued(info.varied)
-    live = info.h_codes > 0
+    live = active & (info.h_codes > 0)
     if live.any() and not live.all():
         warn_degenerate(
-            f"codes {np.flatnonzero(~live).tolist()} are constant and are left out of the score."
+            f"codes {np.flatnonzero(~live).tolist()} hardly vary and are left out of the score. "
+            "Use min_variance=0 to leave out constant codes only."
         )
     matrix = info.per_code()
     return average_of(matrix.max(axis=0), live, average, "codes"), matrix

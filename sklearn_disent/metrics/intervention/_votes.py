@@ -63,8 +63,10 @@ def beta_vae_score(
         The ground-truth factors, as classes.
     codes : array-like of shape (n_samples, n_codes)
         The representation.
-    n_train, n_eval : int, default=10000 and 5000
-        Number of groups of pairs on which the classifier is trained and judged.
+    n_train : int, default=10000
+        Number of groups of pairs on which the classifier is trained.
+    n_eval : int, default=5000
+        Number of groups of pairs on which it is judged.
     batch_size : int, default=64
         Pairs per group. Every pair has a value of its own of the fixed factor, drawn uniformly.
     standardize : bool, default=True
@@ -156,8 +158,10 @@ def factor_vae_score(
         The ground-truth factors, as classes.
     codes : array-like of shape (n_samples, n_codes)
         The representation.
-    n_train, n_eval : int, default=10000 and 5000
-        Number of votes that assign codes to factors, and number of votes that are judged.
+    n_train : int, default=10000
+        Number of votes that assign codes to factors.
+    n_eval : int, default=5000
+        Number of votes that are judged.
     batch_size : int, default=64
         Rows behind every vote.
     prune_threshold : float, default=0.05
@@ -241,8 +245,10 @@ def r_factor_vae_score(
         The ground-truth factors, as classes.
     codes : array-like of shape (n_samples, n_codes)
         The representation.
-    n_train, n_eval : int, default=10000 and 5000
-        Number of votes that assign codes to factors, and number of votes that are judged.
+    n_train : int, default=10000
+        Number of votes that assign codes to factors.
+    n_eval : int, default=5000
+        Number of votes that are judged.
     batch_size : int, default=64
         Rows behind every vote.
     prune_threshold : float, default=0.05

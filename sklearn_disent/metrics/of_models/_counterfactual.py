@@ -176,8 +176,14 @@ class CounterfactualGenerativenessScorer:
     classifier : classifier, list of fitted classifiers or None, default=None
         Of which each factor gets a copy; None takes a small convolutional network. A list, such
         as `classifiers` of another scorer, is used as it is.
-    rho, baseline, reading, q
-        As in :func:`counterfactual_generativeness_score`.
+    rho : int, default=1
+        Number of latents of each factor.
+    baseline : {"farthest", "zero", "mean"}, default="farthest"
+        The value that latents are set to, as in :func:`counterfactual_generativeness_score`.
+    reading : {"individual", "average", "signed"}, default="individual"
+        Where the absolute value stands, as in :func:`counterfactual_generativeness_score`.
+    q : float, default=0.99
+        Quantile of the deviations by which latents are chosen, as in :func:`irs_score`.
     random_state : int, RandomState instance or None, default=None
         Determines the default classifiers.
 

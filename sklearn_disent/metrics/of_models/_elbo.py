@@ -161,7 +161,7 @@ def elbo_score(
         With ``score_samples(X)``; a Pipeline that ends in one, or a search over either.
     X : array-like
         Observations.
-    y : None
+    y : None, default=None
         Not used.
     bound : {"elbo", "importance_weighted"}, default="elbo"
         "importance_weighted" is nearer to the log-likelihood:

@@ -24,12 +24,13 @@ def scores(**options):
 
 
 def test_minimality_by_hand():
-    with pytest.warns(DegenerateScoreWarning, match=r"codes \[2\] are constant"):
-        score, matrix = _minimality(INFO, "macro")
+    active = np.ones(3, dtype=bool)
+    with pytest.warns(DegenerateScoreWarning, match=r"codes \[2\] hardly vary"):
+        score, matrix = _minimality(INFO, active, "macro")
     np.testing.assert_array_equal(matrix, [[1 / 2, 1 / 4, 0], [1 / 4, 1 / 8, 0]])
     assert score == (1 / 2 + 1 / 4) / 2
     with pytest.warns(DegenerateScoreWarning):
-        np.testing.assert_array_equal(_minimality(INFO, None)[0], [1 / 2, 1 / 4, np.nan])
+        np.testing.assert_array_equal(_minimality(INFO, active, None)[0], [1 / 2, 1 / 4, np.nan])
 
 
 def test_sufficiency_by_hand():
@@ -86,3 +87,20 @@ def test_matrix_is_that_behind_the_score(metric):
     values, same = metric(data.target, data.codes, return_matrix=True, average=None)
     np.testing.assert_array_equal(values, matrix.max(axis=axis))
     np.testing.assert_array_equal(same, matrix)
+
+
+def test_collapsed_codes_do_not_ruin_minimality():
+    """Three perfect codes, and seven that hardly vary, as those of spare latents do."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(5, size=(3000, 3))
+    collapsed = 1e-4 * rng.standard_normal((3000, 7))
+    codes = np.column_stack([factors, collapsed])
+    assert minimality_score(factors, codes[:, :3]) == pytest.approx(1.0)
+    with pytest.warns(DegenerateScoreWarning, match=r"codes \[3, 4, 5, 6, 7, 8, 9\] hardly vary"):
+        assert minimality_score(factors, codes) == pytest.approx(1.0)
+    with pytest.warns(DegenerateScoreWarning, match="hardly vary"):
+        assert minimality_score(factors, codes * ([1.0] * 3 + [0.0] * 7)) == pytest.approx(1.0)
+    assert minimality_score(factors, codes, min_variance=0) == pytest.approx(0.3, abs=0.02)
+    with pytest.warns(DegenerateScoreWarning):
+        values = minimality_score(factors, codes, average=None)
+    np.testing.assert_array_equal(np.isnan(values), [False] * 3 + [True] * 7)
