@@ -94,6 +94,8 @@ Predictor = Annotated[Any, HasMethods(["fit", "predict"])]
 
 # A number, or a schedule: a function of the number of optimizer steps.
 Weight = NonNegativeFloat | Callable[[int], float]
+# The same for learning rates, which are above zero.
+Rate = PositiveFloat | Callable[[int], float]
 # How many rows keep their labels: a count, or a share of the rows that have any (1 is one row).
 LabelCount = NonNegativeInt | Annotated[float, Interval(RealNotInt, 0, 1, closed="both")]
 

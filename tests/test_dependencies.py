@@ -10,10 +10,9 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # Names by which packages are imported, where they differ from those by which they are installed.
-MODULES = {"scikit-learn": "sklearn", "pillow": "PIL", "POT": "ot"}
+MODULES = {"scikit-learn": "sklearn", "pillow": "PIL", "POT": "ot", "pyyaml": "yaml"}
 # What another package imports on our behalf, and for what.
 INDIRECT = {
-    "safetensors": "skorch, in save_params(use_safetensors=True)",
     "rich": "scikit-learn, in sklearn.callback.ProgressBar",
     "dask": "joblib, in its dask backend",
     "distributed": "joblib, in its dask backend",

@@ -11,6 +11,7 @@ from ._memory import freed_memory_kept
 from ._module import VAEOutput
 from ._moments import DIPVAE, InfoVAE
 from ._paired import AdaGVAE, AdaMLVAE
+from ._pretrained import list_pretrained, load_pretrained
 from ._recipe import training_recipe
 from ._regions import Regions
 from ._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
@@ -42,6 +43,8 @@ __all__ = [
     "VAE",
     "VAEOutput",
     "freed_memory_kept",
+    "list_pretrained",
+    "load_pretrained",
     "terms",
     "training_recipe",
 ]

@@ -9,6 +9,9 @@ import torch
 from skorch.utils import TeeGenerator
 from torch import nn
 
+from .._params import Rate
+from ._schedules import resolve
+
 # To type checkers the mixin is a net, which it is once a model has both.
 if TYPE_CHECKING:
     from ._net import BaseNet as _Net
@@ -31,7 +34,7 @@ class AdversarialMixin(_Net):
     _betas: dict[str, tuple[float, float]] = {}  # of Adam, where the user sets none
     discriminator_: Any
     discriminator_optimizer_: Any
-    discriminator_lr: float
+    discriminator_lr: Rate
 
     @abstractmethod
     def _make_discriminator(self, kwargs: dict[str, Any]) -> nn.Module:
@@ -62,12 +65,14 @@ class AdversarialMixin(_Net):
     def get_params_for_optimizer(self, prefix: str, named_parameters: Any) -> tuple:
         """Arguments of an optimiser; part of skorch's protocol."""
         args, kwargs = super().get_params_for_optimizer(prefix, named_parameters)
-        if prefix == "discriminator_optimizer":
-            kwargs["lr"] = self.get_params_for(prefix).get("lr", self.discriminator_lr)
         is_adam = getattr(self, prefix) in (torch.optim.Adam, torch.optim.AdamW)
         if is_adam and prefix in self._betas:
             kwargs.setdefault("betas", self._betas[prefix])
         return args, kwargs
+
+    def _rates(self) -> dict[str, Any]:
+        rate = getattr(self, "discriminator_optimizer__lr", self.discriminator_lr)
+        return {**super()._rates(), "discriminator_optimizer": rate}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as every estimator here does; learning rates take effect at once.
@@ -82,9 +87,9 @@ class AdversarialMixin(_Net):
         self : object
         """
         super().set_params(**params)
-        if self.initialized_ and "discriminator_lr" in params:
+        if hasattr(self, "discriminator_optimizer_") and "discriminator_lr" in params:
             for group in self.discriminator_optimizer_.param_groups:
-                group["lr"] = params["discriminator_lr"]
+                group["lr"] = resolve(params["discriminator_lr"], self.n_steps_)
         return self
 
     def train_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:

@@ -519,7 +519,10 @@ class BaseVAE(LikelihoodBounds, BaseNet):
             for uint8 images too.
         """
         check_is_fitted(self)
-        return self._decode(X, lambda z: self.decoded_mean(self.module_.decoder(z)))
+        return self._decode(X, self._decode_batch)
+
+    def _decode_batch(self, z: Tensor) -> Tensor:
+        return self.decoded_mean(self.module_.decoder(z))
 
     def reconstruct(self, X: Any) -> np.ndarray:
         """Encode to the posterior mean and decode it.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .._params import Architecture, NonNegativeInt, PositiveFloat, PositiveInt, Weight
+from .._params import Architecture, NonNegativeInt, PositiveInt, Rate, Weight
 from ..networks import make_pair
 from ._adversarial import AdversarialMixin, frozen
 from ._data import Layout, check_n_samples, check_unit_interval
@@ -50,7 +50,7 @@ class InfoGAN(AdversarialMixin, BaseNet):
         An encoder for D and Q and its decoder for G, as in :class:`VAE`.
     discriminator_optimizer : class, default=torch.optim.Adam
         Optimiser of D and Q.
-    discriminator_lr : float, default=2e-4
+    discriminator_lr : float or schedule, default=2e-4
         Learning rate of D and Q.
     **kwargs : dict
         Optimiser, lr (of G), epochs, batches, callbacks and random_state as in :class:`VAE`;
@@ -108,7 +108,7 @@ class InfoGAN(AdversarialMixin, BaseNet):
         instance_noise: Weight = 0.1,
         architecture: Architecture = "auto",
         discriminator_optimizer: Callable[..., Any] = torch.optim.Adam,
-        discriminator_lr: PositiveFloat = 2e-4,
+        discriminator_lr: Rate = 2e-4,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -230,8 +230,10 @@ class InfoGAN(AdversarialMixin, BaseNet):
         generated : ndarray
         """
         check_is_fitted(self)
-        zeros = torch.zeros(1, self.n_noise_, device=self.device)
-        return self._decode(X, lambda codes: self._generate(codes, zeros.expand(len(codes), -1)))
+        return self._decode(X, self._decode_batch)
+
+    def _decode_batch(self, codes: Tensor) -> Tensor:
+        return self._generate(codes, codes.new_zeros(codes.shape[0], self.n_noise_))
 
     def generate(
         self, X: Any, random_state: int | np.random.RandomState | None = None

@@ -20,6 +20,7 @@ What is overridden, and why. Of skorch's NeuralNet:
   initialize_module             weights from `random_state`, not from the global generator
   initialize_criterion          an empty module: the loss is the model's own
   initialize_history            a new object: where a refit is refused, the old one is intact
+  _initialize_optimizer         a model that was loaded builds its optimisers when it trains
   get_params_for_optimizer      Adam runs fused unless told otherwise
   _default_callbacks            none that log losses: `run_single_epoch` does
   get_iterator                  rows are shuffled, by a generator of the net's own
@@ -28,6 +29,7 @@ What is overridden, and why. Of skorch's NeuralNet:
   train_step_single             `_step` gives loss and named terms
   validation_step               the same without gradient
   on_train_begin                remembers the weights, to go back to if training diverges
+  on_batch_begin                learning rates may follow a schedule, as weights may
   on_batch_end                  counts optimiser steps, which schedules follow
   use_caching                   False: cached codes are in shuffled order, labels are not
   predict_nonlinearity          None: codes are returned as they are
@@ -47,6 +49,8 @@ In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's ar
 In ``_saved_state.py``, so that a file of weights holds all that the codes depend on:
 
   save_params, load_params      layout, units of X, steps and the discriminator travel with weights
+
+In ``_saving.py``: ``save_pretrained``, ``from_pretrained`` and the rest of what leaves the process.
 
 In ``_base.py``: ``get_params`` and ``set_params`` reach into lists of guidance, and by
 ``_get_metadata_request`` a model asks for the metadata that its guidance reads.
@@ -72,9 +76,9 @@ from torch import nn
 
 from .._params import (
     NonNegativeInt,
-    PositiveFloat,
     PositiveInt,
     RandomStateLike,
+    Rate,
     Verbose,
     constraints_of,
     fit_context,
@@ -98,12 +102,19 @@ from ._data import (
 )
 from ._memory import freed_memory_kept
 from ._saved_state import SavedState
+from ._saving import SavingMixin
+from ._schedules import resolve
 from ._seeding import build
 from ._state import OF_FIT, GoodWeights, record_epoch, unchanged_on_error
 
 
 class BaseNet(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackBridge, SavedState, NeuralNet
+    SavingMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    CallbackBridge,
+    SavedState,
+    NeuralNet,
 ):
     """What every estimator here shares: a skorch net under scikit-learn's rules.
 
@@ -124,6 +135,7 @@ class BaseNet(
     history_: Any = None
     initialized_ = False
     n_steps_ = 0
+    _defers_optimizers = False
     virtual_params_: dict = {}
     # Set by fit. Modules are Any: what they can do is the model's business.
     module_: Any
@@ -147,7 +159,7 @@ class BaseNet(
         self,
         *,
         optimizer: Callable[..., Any] = torch.optim.Adam,
-        lr: PositiveFloat = 1e-3,
+        lr: Rate = 1e-3,
         max_epochs: NonNegativeInt = 20,
         batch_size: PositiveInt | Literal[-1] = 64,
         input_shape: tuple[int, ...] | list[int] | None = None,
@@ -254,6 +266,8 @@ class BaseNet(
             setattr(self, name, value)
         if self.initialized_:
             live = {k: v for k, v in params.items() if k == "lr" or k.startswith("optimizer__")}
+            if "lr" in live:
+                live["lr"] = resolve(live["lr"], self.n_steps_)
             self._apply_virtual_params(live)
         return self
 
@@ -379,6 +393,7 @@ class BaseNet(
             if cold:
                 self.initialized_ = False  # silences skorch's "Re-initializing"
                 self.initialize()
+            self._ensure_optimizers()
         self._train(RowDataset(rows, X, y, extras), cold=cold)
         for message in self._training_troubles():
             # User code called fit, which called _fit through scikit-learn's wrapper.
@@ -481,9 +496,34 @@ class BaseNet(
     def get_params_for_optimizer(self, prefix: str, named_parameters: Any) -> tuple:
         """Arguments of an optimiser; part of skorch's protocol."""
         args, kwargs = super().get_params_for_optimizer(prefix, named_parameters)
+        rate = self._rates().get(prefix, kwargs["lr"])
+        if callable(rate) and any("lr" in group for group in args[0]):
+            raise ValueError(
+                f"A schedule of the learning rate is that of all parameters, but "
+                f"{prefix}__param_groups has rates of its own. Take them out, or set the learning "
+                "rate to a number."
+            )
+        kwargs["lr"] = resolve(rate, self.n_steps_)
         if getattr(self, prefix, None) in (torch.optim.Adam, torch.optim.AdamW):
             kwargs.setdefault("fused", True)
         return args, kwargs
+
+    def _initialize_optimizer(self, reason: str | None = None) -> Self:
+        # A model that was loaded may never train, and torch's optimisers import its compiler, which
+        # takes seconds: they are built when training goes on.
+        return self if self._defers_optimizers else super()._initialize_optimizer(reason)
+
+    def _ensure_optimizers(self) -> None:
+        """Build the optimisers of a model that was loaded without."""
+        if self._defers_optimizers:
+            del self._defers_optimizers
+            self.initialized_ = False  # silences skorch's "Re-initializing"
+            self._initialize_optimizer()
+            self.initialized_ = True
+
+    def _rates(self) -> dict[str, Any]:
+        """Learning rates by the name of the optimiser, as the user set them."""
+        return {"optimizer": getattr(self, "optimizer__lr", self.lr)}
 
     @property
     def _default_callbacks(self) -> list:
@@ -562,6 +602,17 @@ class BaseNet(
 
     def _remember_weights(self) -> None:
         self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
+
+    def on_batch_begin(
+        self, net: Any, batch: Any = None, training: bool = False, **kw: Any
+    ) -> None:
+        """Set learning rates that follow a schedule; part of skorch's protocol."""
+        super().on_batch_begin(net, batch=batch, training=training, **kw)
+        if training:
+            for name, rate in self._rates().items():
+                if callable(rate):
+                    for group in getattr(self, name + "_").param_groups:
+                        group["lr"] = rate(self.n_steps_)
 
     def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kw: Any) -> None:
         """Count optimiser steps, which schedules of weights follow; part of skorch's protocol."""

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .._params import PositiveFloat, PositiveInt, Weight
+from .._params import PositiveInt, Rate, Weight
 from ..networks import Discriminator, FactorizedFlow
 from ._adversarial import AdversarialMixin
 from ._base import BaseVAE
@@ -175,7 +175,7 @@ class FactorVAE(AdversarialMixin, BaseVAE):
     discriminator_optimizer : class, default=torch.optim.Adam
         Optimiser of the discriminator; Adam has betas (0.5, 0.9) unless
         ``discriminator_optimizer__betas`` says otherwise.
-    discriminator_lr : float, default=1e-4
+    discriminator_lr : float or schedule, default=1e-4
         Learning rate of the discriminator.
     **kwargs : dict
         All other parameters are those of :class:`VAE`; ``discriminator__hidden_sizes`` sets the
@@ -229,7 +229,7 @@ class FactorVAE(AdversarialMixin, BaseVAE):
         *,
         gamma: Weight = 10.0,
         discriminator_optimizer: Callable[..., Any] = torch.optim.Adam,
-        discriminator_lr: PositiveFloat = 1e-4,
+        discriminator_lr: Rate = 1e-4,
         **kwargs: Any,
     ) -> None:
         super().__init__(n_components, **kwargs)

@@ -41,8 +41,9 @@ class NeuralNetTransformer(BaseNet):
         last output and the batch.
     optimizer : class, default=torch.optim.Adam
         Any torch optimiser; Adam and AdamW run fused unless ``optimizer__fused=False``.
-    lr : float, default=1e-3
-        Learning rate.
+    lr : float or schedule, default=1e-3
+        Learning rate; a schedule, such as ``CosineSchedule(1e-3, 1e-5, n_steps=10000)``, is a
+        function of the optimiser step, as schedules of weights are.
     max_epochs : int, default=20
         Epochs of every call to ``fit`` or ``partial_fit``.
     batch_size : int, default=64
