@@ -203,6 +203,7 @@ class Counter:
 
 
 def test_scikit_learn_callbacks_see_every_epoch(images, small):
+    pytest.importorskip("sklearn.callback", reason="new in scikit-learn 1.9")
     counter = Counter()
     small(max_epochs=3).set_callbacks(counter).fit(*images)
     assert counter.begun == ["fit"] + ["epoch"] * 3
@@ -210,11 +211,13 @@ def test_scikit_learn_callbacks_see_every_epoch(images, small):
 
 
 def test_scikit_learn_callback_may_stop(images, small):
+    pytest.importorskip("sklearn.callback", reason="new in scikit-learn 1.9")
     vae = small(max_epochs=9).set_callbacks(Counter(stop_after=2)).fit(*images)
     assert len(vae.history_) == 2
 
 
 def test_scikit_learn_progress_bar_in_fit_and_in_a_search(images, small, capfd):
+    pytest.importorskip("sklearn.callback", reason="new in scikit-learn 1.9")
     from sklearn.callback import ProgressBar
 
     small().set_callbacks(ProgressBar()).fit(*images)
@@ -227,6 +230,7 @@ def test_scikit_learn_progress_bar_in_fit_and_in_a_search(images, small, capfd):
 
 
 def test_scikit_learn_scoring_monitor_scores_every_epoch(images, small):
+    pytest.importorskip("sklearn.callback", reason="new in scikit-learn 1.9")
     from sklearn.callback import ScoringMonitor
 
     X, y = images

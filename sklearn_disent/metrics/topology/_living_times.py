@@ -140,8 +140,8 @@ def relative_living_times(
     >>> times = relative_living_times(circle, n_repeats=10, max_holes=4, random_state=0)
     >>> times.shape
     (10, 4)
-    >>> times.mean(axis=0).argmax()
-    np.int64(1)
+    >>> int(times.mean(axis=0).argmax())
+    1
     """
     settings = Settings(n_landmarks, gamma, n_repeats, max_holes, overflow, backend, dimension)
     check_backend(backend)
