@@ -78,15 +78,7 @@ def information_matrix(
 ) -> Information:
     """Information between every factor and every binned code; a warning if no code varies."""
     warn_if_constant(data.codes, "they hold no information about any factor")
-    return binned_information(
-        data.factors,
-        data.codes,
-        data.sample_weight,
-        n_bins,
-        strategy,
-        bias_correction,
-        random_state,
-    )
+    return binned_information(*data[:3], n_bins, strategy, bias_correction, random_state)
 
 
 @shared
