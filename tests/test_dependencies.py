@@ -13,7 +13,6 @@ EXTRAS = PROJECT["optional-dependencies"]
 MODULES = {"scikit-learn": "sklearn", "pillow": "PIL", "POT": "ot"}
 # What another package imports on our behalf, and for what.
 INDIRECT = {
-    "safetensors": "skorch, in save_params(use_safetensors=True)",
     "rich": "scikit-learn, in sklearn.callback.ProgressBar",
     "dask": "joblib, in its dask backend",
     "distributed": "joblib, in its dask backend",
