@@ -42,6 +42,8 @@ CONFIG, WEIGHTS, OPTIMIZERS = "config.json", "model.safetensors", "optimizer.saf
 CARD, SCORES = "README.md", "scores.json"
 _KINDS = ("flat", "chw", "hw", "hwc")
 _UNITS = ("bits", "real", "uint8", "unit", "unknown")
+# Parameters that are about the machine: where to compute, and a folder to write to.
+_NOT_PARAMS = ("checkpoint", "device")
 # Attributes that `initialize` sets, that have a place of their own in the config, or that are about
 # the process and not about the model.
 _NOT_STATE = {
@@ -297,7 +299,7 @@ class SavingMixin:
 
 def _config(net: Any, encode: Encoder, left_out: set[str]) -> dict[str, Any]:
     params = net.get_params(deep=False)
-    params = {n: v for n, v in params.items() if n not in {"device", *left_out}}
+    params = {n: v for n, v in params.items() if n not in {*_NOT_PARAMS, *left_out}}
     names = getattr(net, "feature_names_in_", None)
     guides = getattr(net, "guidance_", None) or {}
     return {
@@ -492,7 +494,8 @@ def _read_tensors(path: Path, digest: str | None = None) -> dict[str, torch.Tens
 
 def _build(cls: type, config: dict[str, Any], decode: Decoder, params: dict[str, Any]) -> Any:
     """The estimator, as `fit` leaves it, except for the weights."""
-    params = {"device": "cpu", **decode(config["params"]), **params}
+    saved = {n: v for n, v in config["params"].items() if n not in _NOT_PARAMS}
+    params = {"device": "cpu", **decode(saved), **params}
     random_state = params.pop("random_state", None)
     try:
         net = cls(**params, random_state=0)

@@ -228,6 +228,13 @@ def test_trusted_class_may_have_moved_to_another_module(images, tmp_path):
     assert isinstance(SparseVAE.from_pretrained(tmp_path), SparseVAE)
 
 
+def test_device_and_folders_are_not_taken_from_a_file(saved):
+    edit(saved, lambda config: config["params"].update(device="cuda:7", checkpoint="/tmp/theirs"))
+    loaded = BetaVAE.from_pretrained(saved)
+    assert loaded.device == "cpu"
+    assert loaded.get_params().get("checkpoint") is None
+
+
 def test_parameters_may_be_replaced_while_loading(saved):
     assert BetaVAE.from_pretrained(saved, batch_size=7, verbose=1).batch_size == 7
     with pytest.raises(ValueError, match="unexpected keyword argument 'betta'"):
