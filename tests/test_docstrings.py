@@ -276,6 +276,7 @@ OTHERWISE = {
     ("metrics.Metric", "name"): "not a name of a set or an operation",
     ("model_selection.load_dependence_setting", "name"): "not a name of a set or an operation",
     ("inspection.SweepDisplay.plot", "name"): "not a name of a set or an operation",
+    ("models.load_pretrained", "name"): "not a name of a set or an operation",
     ("metrics.manifold_topology_score", "n_latents"): "what a generator takes, not what is drawn",
     ("inspection.SignatureDisplay.from_estimator", "n_latents"): "what a generator takes",
 }

@@ -408,9 +408,8 @@ class BaseNet(
             with InterruptWatch() as self._interrupts, freed_memory_kept():
                 with suppress(StopTraining):
                     self.notify("on_train_begin", **data)
-                    if saved is not None:
-                        self._resume(saved)
-                    done = len(self.history_) if cold else 0
+                    # Epochs that a callback loaded, LoadInitState for one, are not counted.
+                    done = 0 if saved is None else self._resume(saved)
                     self.fit_loop(dataset, epochs=max(self.max_epochs - done, 0))
                 with suppress(StopTraining):
                     self.notify("on_train_end", **data)
@@ -420,11 +419,15 @@ class BaseNet(
         if saved is not None:
             saved.remove()
 
-    def _resume(self, saved: EpochFile) -> None:
-        """Go on from the last epoch that a killed fit had finished, and save every further one."""
+    def _resume(self, saved: EpochFile) -> int:
+        """Go on from the last epoch that a killed fit had finished, and save every further one.
+
+        Returns the number of epochs done.
+        """
         saved.load(self)
         self._remember_weights()
         self._epoch_file = saved
+        return len(self.history_)
 
     def _after_epoch(self) -> None:
         if self._epoch_file is not None:
