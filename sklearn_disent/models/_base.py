@@ -333,7 +333,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
             if name in states:  # weights may come from a model without this guidance
                 read = {key: decode(value) for key, value in states[name].items()}
             params = guide.get_params(deep=False)
-            vars(guide).update((key, value) for key, value in read.items() if key not in params)
+            guide.__dict__.update((key, value) for key, value in read.items() if key not in params)
         self.guidance_ = guides
 
     def _choose_likelihood(self, input_shape: tuple[int, ...]) -> str:

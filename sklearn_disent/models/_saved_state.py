@@ -207,7 +207,7 @@ class SavedState(_Net):
         if not self.initialized_:
             self.initialize()
         if "feature_names_in_" not in attributes:
-            vars(self).pop("feature_names_in_", None)
+            self.__dict__.pop("feature_names_in_", None)
         for name, value in attributes.items():
             setattr(self, name, value)
         self._seed, self.n_steps_ = state["seed"], state["n_steps"]
