@@ -12,15 +12,9 @@ from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import VAE, FactorVAE, InfoGAN
 from sklearn_disent.models.terms import density_ratio_tc, permute_dims
 
-TINY = {
-    "n_components": 3,
-    "architecture": "mlp",
-    "module__hidden_sizes": (16,),
-    "discriminator__hidden_sizes": (16, 16),
-    "max_epochs": 2,
-    "batch_size": 32,
-    "random_state": 0,
-}
+from . import conftest
+
+TINY = {**conftest.TINY, "discriminator__hidden_sizes": (16, 16)}
 
 
 def discriminator_loss(joint, product):
@@ -214,15 +208,7 @@ def test_discriminator_that_has_won_is_reported(images):
 
 # -- InfoGAN ---------------------------------------------------------------------------------
 
-TINY_GAN = {
-    "n_components": 2,
-    "n_noise": 1,
-    "architecture": "mlp",
-    "module__hidden_sizes": (32,),
-    "max_epochs": 2,
-    "batch_size": 32,
-    "random_state": 0,
-}
+TINY_GAN = {**conftest.TINY, "n_components": 2, "n_noise": 1, "module__hidden_sizes": (32,)}
 
 
 def test_infogan_parts_match_torch_distributions(images):

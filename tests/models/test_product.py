@@ -20,14 +20,7 @@ from sklearn_disent.models import BetaVAE, ProductVAE
 from sklearn_disent.models._logical import factor_values, read_groups
 from sklearn_disent.models.terms import contraction_term, pair_contraction
 
-TINY = {
-    "n_components": 3,
-    "architecture": "mlp",
-    "module__hidden_sizes": (16,),
-    "max_epochs": 2,
-    "batch_size": 32,
-    "random_state": 0,
-}
+from .conftest import TINY
 
 
 @pytest.fixture(scope="module")

@@ -17,15 +17,9 @@ from sklearn_disent.models._data import find_layout
 from sklearn_disent.models._regions import read_boxes, read_mask
 from sklearn_disent.models.terms import box_mask, region_error
 
-TINY = {
-    "n_components": 6,
-    "architecture": "mlp",
-    "module__hidden_sizes": (16,),
-    "discriminator__hidden_sizes": (8, 8),
-    "max_epochs": 2,
-    "batch_size": 16,
-    "random_state": 0,
-}
+from . import conftest
+
+TINY = {**conftest.TINY, "n_components": 6, "batch_size": 16, "discriminator__hidden_sizes": (8, 8)}
 CV = KFold(2, shuffle=True, random_state=0)
 IMAGE = find_layout((8, 10))
 
