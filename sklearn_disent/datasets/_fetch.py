@@ -18,7 +18,7 @@ from .._params import (
     RandomStateLike,
     validated,
 )
-from ._base import Selection, check_factor_selection, data_folder
+from ._base import Selection, check_factor_selection, data_folder, finish
 from ._download import RemoteFile, fetch_file
 from ._readers import (
     DSPRITES_DESCR,
@@ -27,7 +27,6 @@ from ._readers import (
     MPI3D_GRIDS,
     SHAPES3D_DESCR,
     SHAPES3D_GRID,
-    finish,
     open_mpi3d,
     read_dsprites,
     read_shapes3d,

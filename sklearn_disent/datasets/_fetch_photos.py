@@ -15,14 +15,13 @@ from .._params import (
     RandomStateLike,
     validated,
 )
-from ._base import Selection, data_folder
+from ._base import Selection, data_folder, finish
 from ._download import RemoteFile, fetch_file
 from ._readers import (
     CARS3D_DESCR,
     CARS3D_GRID,
     NORB_DESCR,
     NORB_VALUES,
-    finish,
     norb_grid,
     norb_splits,
     read_cars3d,

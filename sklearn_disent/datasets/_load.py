@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from .._params import Array, PositiveInt, RandomStateLike, validated
-from ._base import Selection
+from ._base import Selection, finish
 from ._fetch import DSPRITES_FILE, SHAPES3D_FILE
 from ._fetch_photos import CARS3D_FILE, NORB_FILES
 from ._readers import (
@@ -25,7 +25,6 @@ from ._readers import (
     find_cars,
     find_file,
     find_norb,
-    finish,
     norb_grid,
     norb_splits,
     open_mpi3d,
