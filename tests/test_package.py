@@ -50,9 +50,16 @@ def test_import_is_lazy():
     run("import sys, sklearn_disent; assert not {'sklearn', 'torch'} & set(sys.modules)")
 
 
-@pytest.mark.parametrize("room", ["metrics", "datasets", "logic", "model_selection"])
-def test_room_without_models_does_not_load_torch(room):
-    run(f"import sys, sklearn_disent.{room}; assert not {{'torch', 'skorch'}} & set(sys.modules)")
+def test_rooms_without_models_load_neither_torch_nor_extras():
+    # One process for all rooms, in which the first that loads one of these is named.
+    run("""
+import importlib, sys
+heavy = {"torch", "skorch", "h5py", "PIL", "tqdm", "matplotlib", "gudhi"}
+for room in ("datasets", "model_selection", "metrics", "logic", "inspection"):
+    module = importlib.import_module(f"sklearn_disent.{room}")
+    [getattr(module, name) for name in module.__all__]
+    assert not heavy & set(sys.modules), (room, heavy & set(sys.modules))
+""")
 
 
 def test_show_versions_names_every_dependency_and_the_threads(capsys):

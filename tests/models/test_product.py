@@ -211,7 +211,7 @@ def test_groups_that_do_not_fit_are_refused(groups):
 # -- what it is good for ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("supervision", ["labels", "pairs"])
+@pytest.mark.parametrize("supervision", ["labels", pytest.param("pairs", marks=pytest.mark.slow)])
 def test_codes_become_modular(images, supervision):
     X, y = images
     params = {**TINY, "module__hidden_sizes": (32,), "max_epochs": 60, "lr": 3e-3}
