@@ -241,6 +241,15 @@ def test_constraints_pin_every_dependency():
 
 
 @pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="no scripts of the repository")
+def test_conda_recipe_asks_for_what_the_package_asks_for():
+    run = (ROOT / ".ci" / "conda" / "meta.yaml").read_text().split("  run:\n")[1].split("\n\n")[0]
+    asked = {line.strip(" -").replace(" ", "") for line in run.splitlines()}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {line.replace("torch>=", "pytorch>=") for line in project["dependencies"]}
+    assert asked == needed | {f"python{project['requires-python']}"}
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").is_dir(), reason="no scripts of the repository")
 def test_every_dependency_has_an_oldest_version_that_is_not_above_the_tested_one():
     command = [sys.executable, ROOT / ".ci" / "floors.py"]
     run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
