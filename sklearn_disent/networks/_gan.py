@@ -124,7 +124,7 @@ class GANGenerator(nn.Module):
 
     Parameters
     ----------
-    n_components : int
+    n_inputs : int
         Number of inputs, codes and noise.
     input_shape : tuple (C, H, W)
         Shape of one image.
@@ -158,7 +158,7 @@ class GANGenerator(nn.Module):
     @validated
     def __init__(
         self,
-        n_components: PositiveInt,
+        n_inputs: PositiveInt,
         input_shape: Sizes,
         channels: Sizes | None = None,
         hidden_sizes: Sizes = (1024, 128),
@@ -170,7 +170,7 @@ class GANGenerator(nn.Module):
         sides = [(height >> i, width >> i) for i in range(len(widths), -1, -1)]
         first = (widths[-1], *sides[0])
         layers: list[nn.Module] = []
-        sizes = (n_components, *hidden, first[0] * first[1] * first[2])
+        sizes = (n_inputs, *hidden, first[0] * first[1] * first[2])
         for n_in, n_out in itertools.pairwise(sizes):
             layers += [nn.Linear(n_in, n_out), _RowNorm(n_out), nn.ReLU()]
         layers.append(nn.Unflatten(1, first))
