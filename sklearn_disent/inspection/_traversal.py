@@ -20,6 +20,7 @@ from .._params import (
     validated,
 )
 from ..metrics import relevance_matrix
+from ..metrics._estimators import has_normal_prior
 from ..metrics._relevance import Kind
 from ._common import (
     Axes,
@@ -379,7 +380,7 @@ def _title(coder: Coder, base: Base) -> str:
 
 def _resolve(order: Any, coder: Coder, y: Any) -> Any:
     """What "auto" stands for; an error where the model or the data do not give an order."""
-    has_posterior = hasattr(coder.estimator, "posterior")
+    has_posterior = has_normal_prior(coder.estimator)
     if isinstance(order, str) and order == "auto":
         return "factor" if y is not None else "kl" if has_posterior else "std"
     if isinstance(order, str) and order == "factor" and y is None:
@@ -396,7 +397,7 @@ def _ordered(order: Any, coder: Coder, names: dict[int, str]) -> tuple[NDArray, 
     """Latents in order, and what to write beside them."""
     n_latents = coder.codes.shape[1]
     texts = [f"z{j}" for j in range(n_latents)]
-    if hasattr(coder.estimator, "posterior"):
+    if has_normal_prior(coder.estimator):
         amount = latent_kl(coder.estimator, coder.inner_X)
         texts = [f"{text}, KL {kl:.1f}" for text, kl in zip(texts, amount)]
     else:

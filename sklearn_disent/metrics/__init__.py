@@ -3,6 +3,7 @@
 # ruff: noqa: F403
 # Each room says what it has to offer: a new metric needs no line here.
 from . import independence, information, intervention, logical, of_models, prediction, topology
+from ._calibration import calibrated_report, random_map_codes
 from ._catalogue import Metric
 from ._relevance import relevance_matrix
 from ._report import disentanglement_report
@@ -18,11 +19,13 @@ from .topology import *
 
 __all__ = [
     "Metric",
+    "calibrated_report",
     "check_factors_codes",
     "disentanglement_report",
     "get_scorer",
     "get_scorer_names",
     "multimetric_scorer",
+    "random_map_codes",
     "relevance_matrix",
 ]
 __all__ += information.__all__

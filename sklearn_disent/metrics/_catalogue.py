@@ -187,6 +187,7 @@ CATALOGUE: tuple[Metric, ...] = (
         Metric(logical.product_modularity_score, bounds=_UNIT),
         Metric(logical.constancy_modularity_score, bounds=_UNIT),
         Metric(logical.modularity_distance, bounds=_LOSS),
+        Metric(of_models.posterior_minimality_score, needs="estimator", bounds=_UNIT),
     ),
     *_asking(
         COMPACTNESS,
@@ -200,6 +201,7 @@ CATALOGUE: tuple[Metric, ...] = (
         Metric(
             of_models.posterior_mig_score, needs="estimator", label="posterior MIG", bounds=_UNIT
         ),
+        Metric(of_models.posterior_sufficiency_score, needs="estimator", bounds=_UNIT),
     ),
     *_asking(
         EXPLICITNESS,

@@ -60,3 +60,13 @@ def posterior_of(estimator: Any, X: ArrayLike) -> tuple[NDArray[np.float64], NDA
         )
     mean, log_variance = (check_codes(part) for part in estimator.posterior(X))
     return mean, log_variance
+
+
+def has_normal_prior(model: Any) -> bool:
+    """Whether posteriors may be held against N(0, I), so that their KL tells which are in use.
+
+    A model that draws from a prior of which it gives no density, as InfoGAN's uniform one, is
+    another kind.
+    """
+    announced = hasattr(model, "sample_prior") and not hasattr(model, "log_prior")
+    return hasattr(model, "posterior") and not announced

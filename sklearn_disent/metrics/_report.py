@@ -146,14 +146,14 @@ def disentanglement_report(
     500 samples, 2 factors, 2 codes.
     """
     chosen = _choose(metrics)
-    options = _check_params(metric_params, chosen)
+    options = check_params(metric_params, chosen)
     rng = check_random_state(random_state)
     if isinstance(random_state, Integral):
         seed = int(random_state)
     else:
         seed = int(rng.randint(np.iinfo(np.int32).max))
     common = {"factor_bins": factor_bins, "nan_policy": nan_policy}
-    plan = _Plan(chosen, options, common)
+    plan = Plan(chosen, options, common)
     # An array, whatever it was: functions of users need not take frames and lists.
     codes = check_codes(codes, nan_policy="omit")
     values = plan.scores(factors, codes, random_state=seed, n_jobs=n_jobs)
@@ -172,7 +172,7 @@ def disentanglement_report(
             row["chance"] = float(samples[name].mean())
             row["p_value"] = _p_value(row, samples[name])
     if output == "frame":
-        return _frame(rows)
+        return as_frame(rows)
     if output == "dict":
         return rows
     sizes = f"{n_samples} samples, {np.shape(factors)[1]} factors, {codes.shape[1]} codes."
@@ -197,7 +197,7 @@ def _choose(metrics: Literal["all"] | Sequence[MetricLike]) -> dict[str, Metric]
     return chosen
 
 
-def _check_params(
+def check_params(
     metric_params: Mapping[str, Mapping[str, Any]] | None, chosen: Mapping[str, Metric]
 ) -> Options:
     params = {name: dict(options) for name, options in (metric_params or {}).items()}
@@ -212,7 +212,7 @@ def _check_params(
     return params
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """What to compute, whatever the samples."""
 
     metrics: dict[str, Metric]
@@ -236,7 +236,7 @@ class _Plan(NamedTuple):
                 scores[name] = metric.value(*data, **options)
         return scores
 
-    def with_rows(self, rows: NDArray[np.int64]) -> "_Plan":
+    def with_rows(self, rows: NDArray[np.int64]) -> "Plan":
         """The plan for these samples alone, options that hold a value per sample included."""
         options = {}
         for name, given in self.options.items():
@@ -255,8 +255,8 @@ class _Plan(NamedTuple):
 
 
 def _half(
-    plan: _Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
-) -> tuple[_Plan, ArrayLike, NDArray, NDArray]:
+    plan: Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
+) -> tuple[Plan, ArrayLike, NDArray, NDArray]:
     """Half of the rows, without replacement."""
     if len(codes) < 4:
         raise ValueError(
@@ -268,8 +268,8 @@ def _half(
 
 
 def _shuffle(
-    plan: _Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
-) -> tuple[_Plan, ArrayLike, NDArray, NDArray]:
+    plan: Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
+) -> tuple[Plan, ArrayLike, NDArray, NDArray]:
     """Codes without relation to the factors, and codes without relation to each other."""
     weighted = [n for n, given in plan.options.items() if given.get("sample_weight") is not None]
     if weighted:
@@ -296,7 +296,7 @@ def _rows_of(factors: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def _resample(
-    plan: _Plan,
+    plan: Plan,
     factors: ArrayLike,
     codes: NDArray,
     change: Callable[..., tuple],
@@ -321,7 +321,7 @@ def _resample(
 
 
 def _changed_scores(
-    plan: _Plan, factors: ArrayLike, codes: NDArray, change: Callable[..., tuple], seed: int
+    plan: Plan, factors: ArrayLike, codes: NDArray, change: Callable[..., tuple], seed: int
 ) -> tuple[dict[str, float], list[str]]:
     plan, factors, codes, label_free = change(plan, factors, codes, RandomState(seed))
     with collecting_warnings() as messages, sharing(anew=True):
@@ -354,7 +354,7 @@ def _p_value(row: dict[str, Any], samples: NDArray[np.float64]) -> float:
     return float((1 + no_worse.sum()) / (1 + len(samples)))
 
 
-def _frame(rows: dict[str, dict[str, Any]]) -> "pd.DataFrame":
+def as_frame(rows: dict[str, dict[str, Any]]) -> "pd.DataFrame":
     try:
         import pandas as pd
     except ImportError as error:

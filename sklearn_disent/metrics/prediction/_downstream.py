@@ -1,5 +1,6 @@
 """Downstream accuracy: what a small predictor makes of few rows and one code per factor."""
 
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,15 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import check_random_state
 
-from ..._params import AtLeastTwo, Average, NanPolicy, OpenShare, RandomStateLike, validated
+from ..._params import (
+    AtLeastTwo,
+    Average,
+    NanPolicy,
+    OpenShare,
+    PositiveInt,
+    RandomStateLike,
+    validated,
+)
 from .._aggregation import Score, average_of
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ._predictors import (
@@ -40,7 +49,8 @@ def downstream_accuracy_score(
     code_selection: Literal["best", "all"] = "best",
     estimator: Predictors | None = None,
     max_samples: AtLeastTwo | None = 1000,
-    test_size: OpenShare = 0.2,
+    train_size: PositiveInt | None = None,
+    test_size: OpenShare | PositiveInt | None = 0.2,
     split: Split | None = None,
     average: Average | None = "macro",
     nan_policy: NanPolicy = "raise",
@@ -66,8 +76,12 @@ def downstream_accuracy_score(
         The predictor. None means random forests of 100 trees of depth 5.
     max_samples : int or None, default=1000
         Rows drawn at random, before the split; None uses all of them.
-    test_size : float, default=0.2
-        Share of these rows that is held out.
+    train_size : int or None, default=None
+        Number of rows to fit on, of all that are given; `max_samples` does not apply then. None
+        takes the drawn rows that are not held out.
+    test_size : float, int or None, default=0.2
+        Held-out rows: their number, or their share of the drawn rows (of all rows, with
+        `train_size`). None holds out all rows that are not fit on, and needs `train_size`.
     split : tuple (train, test) of array-likes or None, default=None
         Row indices (or masks) to fit and to score on, instead of a random draw and split.
     average : {"macro"} or None, default="macro"
@@ -92,7 +106,10 @@ def downstream_accuracy_score(
     Notes
     -----
     The best code is the one with the highest held-out accuracy, which makes the score slightly
-    optimistic: by about 0.04 with 200 held-out rows and ten codes without information. An r^2 below
+    optimistic: by about 0.04 with 200 held-out rows and ten codes without information. With the
+    default of 200 held-out rows, as in the paper, the standard error of an accuracy is up to 0.035
+    per factor; ``train_size=800, test_size=None`` fits on as many rows and scores on all others,
+    with 10,000 of which it is 0.005. An r^2 below
     0 counts as 0. Factors with a single value are left out, with a warning (nan if `average` is
     None).
 
@@ -114,9 +131,41 @@ def downstream_accuracy_score(
     """
     data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
     rng, used = check_random_state(random_state), varied_factors(data.factors)
-    parts = split_rows(data, split, test_size, rng, max_samples)
+    if split is None:
+        parts = _draw(len(data.codes), train_size, test_size, max_samples, rng)
+    else:
+        parts = split_rows(data, split, 0.5, rng)
     accuracy = _accuracies(data, used, code_selection, estimator, parts, n_jobs, rng)
     return average_of(accuracy, used, average)
+
+
+def _draw(
+    n_samples: int,
+    train_size: int | None,
+    test_size: float | None,
+    max_samples: int | None,
+    rng: RandomState,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Random rows to fit on and to score on."""
+    if train_size is None and test_size is None:
+        raise ValueError(
+            "test_size=None holds out what is not fit on, and needs train_size, got None. Set "
+            "train_size, or test_size."
+        )
+    order = rng.permutation(n_samples)[: max_samples if train_size is None else None]
+    if test_size is None:
+        n_test = len(order) - (train_size or 0)
+    elif isinstance(test_size, Integral):
+        n_test = int(test_size)
+    else:
+        n_test = min(max(round(test_size * len(order)), 1), len(order) - 1)
+    n_train = len(order) - n_test if train_size is None else train_size
+    if n_test < 1 or n_train < 1 or n_train + n_test > len(order):
+        raise ValueError(
+            f"train_size={train_size} and test_size={test_size} do not fit into {len(order)} rows. "
+            "Lower one of them, or pass more rows."
+        )
+    return order[n_test : n_test + n_train], order[:n_test]
 
 
 def _accuracies(

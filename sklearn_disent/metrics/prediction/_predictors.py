@@ -190,13 +190,12 @@ def split_rows(
     split: Split | None,
     test_size: float,
     rng: RandomState,
-    max_samples: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to fit on and rows to score on: those given, or a random split with both non-empty."""
     n_samples = len(data.codes)
     if split is None:
-        order = rng.permutation(n_samples)[:max_samples]
-        n_test = min(max(round(test_size * len(order)), 1), len(order) - 1)
+        order = rng.permutation(n_samples)
+        n_test = min(max(round(test_size * n_samples), 1), n_samples - 1)
         return order[n_test:], order[:n_test]
     if len(split) != 2:
         raise ValueError(f"split must be a pair (train, test) of row indices, got {len(split)}.")

@@ -11,6 +11,8 @@ from sklearn_disent.metrics import (
     elbo_decomposition,
     elbo_score,
     posterior_mig_score,
+    posterior_minimality_score,
+    posterior_sufficiency_score,
 )
 from sklearn_disent.metrics._catalogue import CATALOGUE
 
@@ -36,11 +38,13 @@ METRICS = {
     "counterfactual_generativeness_score": generativeness,
     "CounterfactualGenerativenessScorer": judged,
     "posterior_mig_score": posterior_mig_score,
+    "posterior_minimality_score": posterior_minimality_score,
+    "posterior_sufficiency_score": posterior_sufficiency_score,
     "elbo_score": elbo_score,
     "elbo_decomposition": lambda model, X, y: elbo_decomposition(model, X, random_state=0).elbo,
 }
 OF_FACTORS = {
-    **{name: METRICS[name] for name in list(METRICS)[:3]},
+    **{name: METRICS[name] for name in list(METRICS)[:5]},
     "fitted judges": fitted_judges,
 }
 
@@ -111,12 +115,14 @@ def test_data_frames_and_lists_are_arrays(vae, name):
     assert METRICS[name](model, X.tolist(), y.tolist()) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("name", ["posterior_mig_score", "elbo_score", "judged"])
+@pytest.mark.parametrize(
+    "name", ["posterior_mig_score", "posterior_minimality_score", "elbo_score", "judged"]
+)
 def test_order_of_rows_and_labels_of_values_do_not_matter(vae, name):
     model, X, y = vae
     metric = METRICS.get(name, judged)
     order = np.random.default_rng(0).permutation(len(X))
     expected = metric(model, X, y)
     assert metric(model, X[order], y[order]) == pytest.approx(expected, rel=1e-5)
-    if name == "posterior_mig_score":
+    if name.startswith("posterior"):
         assert metric(model, X, 7 - 2 * y[:, ::-1]) == pytest.approx(expected, rel=1e-9)
