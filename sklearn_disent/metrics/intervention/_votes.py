@@ -341,17 +341,25 @@ def _pool_of_others(factors: NDArray[np.int64]) -> _Pool:
     names = np.flatnonzero(varied_factors(factors))
     labels, usable = [], []
     for k in names:
-        label = np.zeros(len(factors), dtype=np.int64)
-        for other in names[names != k]:
-            # Compressed at every step, so that the product of all classes cannot overflow.
-            joint = label * (factors[:, other].max() + 1) + factors[:, other]
-            label = np.unique(joint, return_inverse=True)[1]
+        label = label_of_others(factors, names, k)
         order = np.argsort(label, kind="stable")
         begin = np.cumsum(np.bincount(label)) - np.bincount(label)
         value = factors[order, k]
         usable.append(np.minimum.reduceat(value, begin) < np.maximum.reduceat(value, begin))
         labels.append(label)
     return _pool(labels, usable, names)
+
+
+def label_of_others(
+    factors: NDArray[np.int64], names: NDArray[np.int64], k: int
+) -> NDArray[np.int64]:
+    """Number (n_samples,) of the combination of all named factors but k."""
+    label = np.zeros(len(factors), dtype=np.int64)
+    for other in names[names != k]:
+        # Compressed at every step, so that the product of all classes cannot overflow.
+        joint = label * (factors[:, other].max() + 1) + factors[:, other]
+        label = np.unique(joint, return_inverse=True)[1]
+    return label
 
 
 def _pool(labels: list[NDArray], usable: list[NDArray], names: NDArray) -> _Pool:

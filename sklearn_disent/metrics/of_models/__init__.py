@@ -3,6 +3,7 @@
 from ._counterfactual import CounterfactualGenerativenessScorer, counterfactual_generativeness_score
 from ._elbo import ELBODecomposition, elbo_decomposition, elbo_score
 from ._posterior_mig import posterior_mig_score
+from ._separability import wsepin_score
 
 __all__ = [
     "CounterfactualGenerativenessScorer",
@@ -11,4 +12,5 @@ __all__ = [
     "elbo_decomposition",
     "elbo_score",
     "posterior_mig_score",
+    "wsepin_score",
 ]

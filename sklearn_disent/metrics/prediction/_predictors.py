@@ -80,6 +80,24 @@ def correlation_matrix(
 
 
 @validated
+def spearman_matrix(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    sample_weight: Array | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> NDArray[np.float64]:
+    """Absolute rank correlation (n_factors, n_codes) of factor values and codes."""
+    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    weight = data.sample_weight
+    ranks = [
+        np.column_stack([_mid_ranks(column, weight) for column in array.T])
+        for array in (data.values, data.codes)
+    ]
+    return absolute_correlation(data._replace(values=ranks[0], codes=ranks[1]))
+
+
+@validated
 def importance_matrix(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -129,7 +147,7 @@ def importance_of(
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
     used = np.ptp(data.factors, axis=0) > 0
-    X, predictors = predictors_for(data, estimator, _forests)
+    X, predictors = predictors_for(data, estimator, forests)
     seeds = draw_seeds(rng, len(used))
     targets = [target_of(data, k, predictor) for k, predictor in enumerate(predictors)]
     jobs = [
@@ -183,6 +201,15 @@ def absolute_correlation(data: Checked) -> NDArray[np.float64]:
     if weight is not None:
         Z = Z * (weight / weight.mean())[:, None]
     return np.clip(np.abs(Y.T @ Z) / len(Z), 0.0, 1.0)
+
+
+def _mid_ranks(
+    column: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Ranks, equal for equal values; with weights those of rows that are repeated as often."""
+    place = np.unique(column, return_inverse=True)[1]
+    counts = np.bincount(place, weight)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
 
 def split_rows(
@@ -296,15 +323,19 @@ def fit_and_predict(task: Task) -> tuple[BaseEstimator | None, float]:
     first = y[train[0]]
     if (y[train] == first).all():
         return None, held_out_score(predictor, y[test], np.full(len(test), first))
+    model = seeded(predictor, seed).fit(X[train], y[train])
+    return model, held_out_score(model, y[test], model.predict(X[test]))
+
+
+def seeded(predictor: BaseEstimator, seed: int) -> BaseEstimator:
+    """A copy of an estimator whose random states are set; those that the user has set stay."""
     model = clone(predictor)
-    # Seeds that the user has set stay.
     unset = {
         name: int(seed)
         for name, value in model.get_params(deep=True).items()
         if value is None and name.rpartition("__")[2] == "random_state"
     }
-    model.set_params(**unset).fit(X[train], y[train])
-    return model, held_out_score(model, y[test], model.predict(X[test]))
+    return model.set_params(**unset)
 
 
 def held_out_score(predictor: BaseEstimator, y: NDArray, predicted: NDArray) -> float:
@@ -367,7 +398,7 @@ def _single_code_scores(task: Task) -> list[float]:
     return [fit_and_predict(task._replace(X=task.X[:, [j]]))[1] for j in columns]
 
 
-def _forests() -> tuple[BaseEstimator, BaseEstimator]:
+def forests() -> tuple[BaseEstimator, BaseEstimator]:
     # All codes compete for every split: with a random subset, codes independent of the factor
     # would be split on for want of others, and perfect codes would not score 1.
     # Leaves of 2: larger ones miss what gradient boosting finds in fine structure of a code,

@@ -11,6 +11,7 @@ from sklearn_disent.metrics import (
     elbo_decomposition,
     elbo_score,
     posterior_mig_score,
+    wsepin_score,
 )
 from sklearn_disent.metrics._catalogue import CATALOGUE
 
@@ -37,6 +38,7 @@ METRICS = {
     "CounterfactualGenerativenessScorer": judged,
     "posterior_mig_score": posterior_mig_score,
     "elbo_score": elbo_score,
+    "wsepin_score": lambda model, X, y: wsepin_score(model, X, y, random_state=0),
     "elbo_decomposition": lambda model, X, y: elbo_decomposition(model, X, random_state=0).elbo,
 }
 OF_FACTORS = {
