@@ -13,6 +13,7 @@ from . import (
     topology,
 )
 from ._catalogue import Metric
+from ._groups import GroupProjection
 from ._relevance import relevance_matrix
 from ._report import disentanglement_report
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
@@ -27,6 +28,7 @@ from .prediction import *
 from .topology import *
 
 __all__ = [
+    "GroupProjection",
     "Metric",
     "check_factors_codes",
     "disentanglement_report",

@@ -315,6 +315,11 @@ def needs_factors(case):
     return case.needs_factors
 
 
+def has_units(case):
+    # The groups of logical definitions say which codes belong to which factor.
+    return case.accepts("groups") and ".logical" not in REPORTED[case.name].function.__module__
+
+
 holds_for_all = holds_for(lambda case: True)
 # Three samples are enough where nothing but the type of the input or output changes.
 ANOTHER_TYPE = 3
@@ -450,6 +455,24 @@ def test_weights_equal_repetition(case, sample):
     repeated = (np.repeat(array, weight, axis=0) for array in sample[:2])
     weighted = case(*sample[:2], sample_weight=weight)
     assert weighted == pytest.approx(case(*repeated), abs=case.tolerance)
+
+
+@holds_for(has_units, max_examples=ANOTHER_TYPE)
+def test_groups_of_one_change_nothing(case, sample):
+    """To the last bit; listed in another order, they are the codes in that order."""
+    assert case(*sample[:2], groups=1) == value_of(case, sample.recipe)
+    order = sample.rng.permutation(sample.codes.shape[1])
+    listed = case(*sample[:2], groups=[[j] for j in order])
+    assert listed == case(sample.factors, sample.codes[:, order])
+
+
+@holds_for(has_units, max_examples=ANOTHER_TYPE)
+def test_groups_of_copies_score_as_one(case, sample):
+    """Two columns that are the same number hold no more than one of them."""
+    if case.tolerance > 0.01:
+        return
+    twice = np.repeat(sample.codes, 2, axis=1)
+    same(case, sample, sample.factors, twice, groups=2)
 
 
 @holds_for(lambda case: case.accepts("average"), max_examples=ANOTHER_TYPE)

@@ -23,9 +23,9 @@ from ..._params import (
     RandomStateLike,
     validated,
 )
+from .._numbers import Columns, as_columns
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
-from ..prediction._numbers import Columns, as_columns
 from ..prediction._predictors import draw_seeds, seeded
 
 __all__ = ["tmex_error"]

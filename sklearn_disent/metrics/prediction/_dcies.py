@@ -28,10 +28,10 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of
+from .._numbers import as_columns, mean_by_factor
 from .._numeric import standardize
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
-from ._numbers import as_columns, mean_by_factor
 from ._predictors import Split, draw_seeds, seeded, split_rows
 
 __all__ = ["dcies_explicitness_score", "dcies_size_score"]

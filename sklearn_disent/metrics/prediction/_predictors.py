@@ -1,6 +1,7 @@
 """Factors predicted from codes: splits, fits, and the matrices that result."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..._params import Array, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
 from .._estimators import path_to_model
+from .._groups import Units, units_of
 from .._numeric import standardize
 from .._sharing import shared
 from .._threads import one_thread
@@ -169,6 +171,7 @@ def predictability_of(
     split: Split | None,
     n_jobs: int | None,
     random_state: int | RandomState | None,
+    units: Units | None = None,
 ) -> Predictability:
     """How well each single code predicts each factor.
 
@@ -179,7 +182,8 @@ def predictability_of(
     used = np.ptp(data.factors, axis=0) > 0
     kinds = np.array(data.kinds)
     classified = kinds == "categorical" if method == "auto" else np.full(len(used), method == "svc")
-    relevance = absolute_correlation(data) ** 2
+    units = units or units_of(None, data.codes.shape[1])
+    relevance = _linear_r2(data, units)
     fitted = np.flatnonzero(classified & used)
     if len(fitted) == 0:
         return Predictability(relevance, used)
@@ -190,7 +194,8 @@ def predictability_of(
     # The solver squares codes, and does not come to an end with those that overflow.
     X = data.codes / max(np.abs(data.codes).max() / _LARGEST_CODE, 1.0)
     tasks = [Task(model, X, data.factors[:, k], *parts, seeds[k]) for k in fitted]
-    relevance[fitted] = run([(_single_code_scores, task) for task in tasks], n_jobs)
+    score = partial(_unit_scores, units=units)
+    relevance[fitted] = run([(score, task) for task in tasks], n_jobs)
     return Predictability(relevance, used)
 
 
@@ -210,6 +215,20 @@ def _mid_ranks(
     place = np.unique(column, return_inverse=True)[1]
     counts = np.bincount(place, weight)
     return (np.cumsum(counts) - (counts - 1) / 2)[place]
+
+
+def _linear_r2(data: Checked, units: Units) -> NDArray[np.float64]:
+    """r^2 (n_factors, n_units) of linear regressions on the columns of each unit, of all rows."""
+    single = absolute_correlation(data) ** 2
+    columns = []
+    for unit in units:
+        if len(unit) == 1:
+            columns.append(single[:, unit[0]])
+            continue
+        Y, Z = standardize(data.values), standardize(data.codes[:, unit])
+        fitted = Z @ np.linalg.lstsq(Z, Y, rcond=1e-10)[0]
+        columns.append(np.clip((fitted**2).mean(axis=0), 0.0, 1.0))
+    return np.column_stack(columns)
 
 
 def split_rows(
@@ -393,9 +412,8 @@ def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] |
     return None
 
 
-def _single_code_scores(task: Task) -> list[float]:
-    columns = range(task.X.shape[1])
-    return [fit_and_predict(task._replace(X=task.X[:, [j]]))[1] for j in columns]
+def _unit_scores(task: Task, units: Units) -> list[float]:
+    return [fit_and_predict(task._replace(X=task.X[:, unit]))[1] for unit in units]
 
 
 def forests() -> tuple[BaseEstimator, BaseEstimator]:

@@ -14,10 +14,10 @@ from sklearn.utils import check_random_state
 
 from ..._params import Average, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
 from .._aggregation import Score, average_of, match_one_to_one, matched_values
+from .._numbers import as_columns, mean_by_factor
 from .._sharing import shared
 from .._threads import one_thread
 from .._validation import Checked, check_data, warn_if_constant, warn_single_valued
-from ._numbers import as_columns, mean_by_factor
 from ._predictors import Split, draw_seeds, seeded, split_rows, unit_range
 
 __all__ = ["factor_r2_score", "matched_r2_score", "unmatched_r2_error"]

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._numeric import standardize
-from .._validation import Checked
+from ._numeric import standardize
+from ._validation import Checked
 
 
 class Columns(NamedTuple):
