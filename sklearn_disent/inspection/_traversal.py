@@ -167,8 +167,8 @@ class TraversalDisplay:
             quantiles, and never left.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
-        relevance : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
-                default="mutual_info"
+        relevance : {"mutual_info", "correlation", "spearman", "importance", \
+                "predictability", "robustness"}, default="mutual_info"
             Kind of :func:`~sklearn_disent.metrics.relevance_matrix` by which latents are matched
             with factors.
         relevance_params : dict or None, default=None

@@ -18,6 +18,7 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of, top_gap
+from .._groups import Groups, projected
 from .._validation import active_codes, check_data, warn_degenerate, warn_single_valued
 from ._matrix import Information, information_matrix
 
@@ -35,6 +36,7 @@ def mig_score(
     bias_correction: BiasCorrection = "none",
     sample_weight: Array | None = None,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> Score:
@@ -65,6 +67,9 @@ def mig_score(
         How often each sample counts.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -87,6 +92,9 @@ def mig_score(
     single code is compared with 0. A value on an edge between bins belongs to the bin above, so
     that codes on a coarse uneven grid may change their score when their sign is flipped.
 
+    Of `groups`, each unit is reduced to its first principal component, see
+    :class:`GroupProjection`; what is orthogonal to it is lost.
+
     References
     ----------
     Chen, Li, Grosse and Duvenaud (2018). Isolating sources of disentanglement in variational
@@ -103,7 +111,7 @@ def mig_score(
     >>> round(mig_score(factors, rng.normal(size=(2000, 3))), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = projected(check_data(factors, codes, factor_bins, nan_policy, sample_weight), groups)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return mig_of(info, average)
 

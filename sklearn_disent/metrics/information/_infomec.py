@@ -27,6 +27,7 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of
+from .._groups import Groups, projected
 from .._numeric import standardize
 from .._sharing import shared
 from .._threads import one_thread
@@ -62,6 +63,7 @@ def infom_score(
     sample_weight: Array | None = None,
     min_range: ShareBelowOne = 0.05,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
@@ -101,6 +103,9 @@ def infom_score(
         left out. At 0, only constant codes are.
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -129,6 +134,9 @@ def infom_score(
     estimate by neighbours is 0 or slightly above, and shares of such remainders mean nothing:
     codes of pure noise may get any score.
 
+    Of `groups`, each unit is reduced to its first principal component, see
+    :class:`GroupProjection`; what is orthogonal to it is lost.
+
     References
     ----------
     Hsu, Dorrell, Whittington, Wu and Finn (2023). Disentanglement via latent quantization.
@@ -148,7 +156,7 @@ def infom_score(
     >>> infom_score(factors, codes @ [[1, 1], [1, -1]], random_state=0) < 0.1
     True
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = projected(check_data(factors, codes, factor_bins, nan_policy, sample_weight), groups)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
     score = _infom(matrix, _active(data, min_range), varied_factors(data.factors), average)
     return (score, matrix) if return_matrix else score
@@ -168,6 +176,7 @@ def infoc_score(
     sample_weight: Array | None = None,
     min_range: ShareBelowOne = 0.05,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
@@ -207,6 +216,9 @@ def infoc_score(
         left out. At 0, only constant codes are.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -234,6 +246,9 @@ def infoc_score(
     A factor about which no active code is informative scores 0; with a single active code every
     factor about which it is informative scores 1.
 
+    Of `groups`, each unit is reduced to its first principal component, see
+    :class:`GroupProjection`; what is orthogonal to it is lost.
+
     References
     ----------
     Hsu, Dorrell, Whittington, Wu and Finn (2023). Disentanglement via latent quantization.
@@ -253,7 +268,7 @@ def infoc_score(
     >>> infoc_score(factors, codes[:, [0, 0, 1, 1]], random_state=0) < 0.7
     True
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = projected(check_data(factors, codes, factor_bins, nan_policy, sample_weight), groups)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
     score = _infoc(matrix, _active(data, min_range), varied_factors(data.factors), average)
     return (score, matrix) if return_matrix else score

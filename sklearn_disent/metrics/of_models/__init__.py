@@ -8,6 +8,7 @@ from ._posterior_minimality import (
     posterior_minimality_score,
     posterior_sufficiency_score,
 )
+from ._separability import wsepin_score
 
 __all__ = [
     "CounterfactualGenerativenessScorer",
@@ -19,4 +20,5 @@ __all__ = [
     "posterior_mig_score",
     "posterior_minimality_score",
     "posterior_sufficiency_score",
+    "wsepin_score",
 ]

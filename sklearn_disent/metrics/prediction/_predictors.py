@@ -1,6 +1,7 @@
 """Factors predicted from codes: splits, fits, and the matrices that result."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..._params import Array, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
 from .._estimators import path_to_model
+from .._groups import Units, units_of
 from .._numeric import standardize
 from .._sharing import shared
 from .._threads import one_thread
@@ -80,6 +82,24 @@ def correlation_matrix(
 
 
 @validated
+def spearman_matrix(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    sample_weight: Array | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> NDArray[np.float64]:
+    """Absolute rank correlation (n_factors, n_codes) of factor values and codes."""
+    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    weight = data.sample_weight
+    ranks = [
+        np.column_stack([_mid_ranks(column, weight) for column in array.T])
+        for array in (data.values, data.codes)
+    ]
+    return absolute_correlation(data._replace(values=ranks[0], codes=ranks[1]))
+
+
+@validated
 def importance_matrix(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -129,7 +149,7 @@ def importance_of(
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
     used = np.ptp(data.factors, axis=0) > 0
-    X, predictors = predictors_for(data, estimator, _forests)
+    X, predictors = predictors_for(data, estimator, forests)
     seeds = draw_seeds(rng, len(used))
     targets = [target_of(data, k, predictor) for k, predictor in enumerate(predictors)]
     jobs = [
@@ -151,6 +171,7 @@ def predictability_of(
     split: Split | None,
     n_jobs: int | None,
     random_state: int | RandomState | None,
+    units: Units | None = None,
 ) -> Predictability:
     """How well each single code predicts each factor.
 
@@ -161,7 +182,8 @@ def predictability_of(
     used = np.ptp(data.factors, axis=0) > 0
     kinds = np.array(data.kinds)
     classified = kinds == "categorical" if method == "auto" else np.full(len(used), method == "svc")
-    relevance = absolute_correlation(data) ** 2
+    units = units or units_of(None, data.codes.shape[1])
+    relevance = _linear_r2(data, units)
     fitted = np.flatnonzero(classified & used)
     if len(fitted) == 0:
         return Predictability(relevance, used)
@@ -172,7 +194,8 @@ def predictability_of(
     # The solver squares codes, and does not come to an end with those that overflow.
     X = data.codes / max(np.abs(data.codes).max() / _LARGEST_CODE, 1.0)
     tasks = [Task(model, X, data.factors[:, k], *parts, seeds[k]) for k in fitted]
-    relevance[fitted] = run([(_single_code_scores, task) for task in tasks], n_jobs)
+    score = partial(_unit_scores, units=units)
+    relevance[fitted] = run([(score, task) for task in tasks], n_jobs)
     return Predictability(relevance, used)
 
 
@@ -183,6 +206,29 @@ def absolute_correlation(data: Checked) -> NDArray[np.float64]:
     if weight is not None:
         Z = Z * (weight / weight.mean())[:, None]
     return np.clip(np.abs(Y.T @ Z) / len(Z), 0.0, 1.0)
+
+
+def _mid_ranks(
+    column: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Ranks, equal for equal values; with weights those of rows that are repeated as often."""
+    place = np.unique(column, return_inverse=True)[1]
+    counts = np.bincount(place, weight)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+
+
+def _linear_r2(data: Checked, units: Units) -> NDArray[np.float64]:
+    """r^2 (n_factors, n_units) of linear regressions on the columns of each unit, of all rows."""
+    single = absolute_correlation(data) ** 2
+    columns = []
+    for unit in units:
+        if len(unit) == 1:
+            columns.append(single[:, unit[0]])
+            continue
+        Y, Z = standardize(data.values), standardize(data.codes[:, unit])
+        fitted = Z @ np.linalg.lstsq(Z, Y, rcond=1e-10)[0]
+        columns.append(np.clip((fitted**2).mean(axis=0), 0.0, 1.0))
+    return np.column_stack(columns)
 
 
 def split_rows(
@@ -295,15 +341,19 @@ def fit_and_predict(task: Task) -> tuple[BaseEstimator | None, float]:
     first = y[train[0]]
     if (y[train] == first).all():
         return None, held_out_score(predictor, y[test], np.full(len(test), first))
+    model = seeded(predictor, seed).fit(X[train], y[train])
+    return model, held_out_score(model, y[test], model.predict(X[test]))
+
+
+def seeded(predictor: BaseEstimator, seed: int) -> BaseEstimator:
+    """A copy of an estimator whose random states are set; those that the user has set stay."""
     model = clone(predictor)
-    # Seeds that the user has set stay.
     unset = {
         name: int(seed)
         for name, value in model.get_params(deep=True).items()
         if value is None and name.rpartition("__")[2] == "random_state"
     }
-    model.set_params(**unset).fit(X[train], y[train])
-    return model, held_out_score(model, y[test], model.predict(X[test]))
+    return model.set_params(**unset)
 
 
 def held_out_score(predictor: BaseEstimator, y: NDArray, predicted: NDArray) -> float:
@@ -361,12 +411,11 @@ def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] |
     return None
 
 
-def _single_code_scores(task: Task) -> list[float]:
-    columns = range(task.X.shape[1])
-    return [fit_and_predict(task._replace(X=task.X[:, [j]]))[1] for j in columns]
+def _unit_scores(task: Task, units: Units) -> list[float]:
+    return [fit_and_predict(task._replace(X=task.X[:, unit]))[1] for unit in units]
 
 
-def _forests() -> tuple[BaseEstimator, BaseEstimator]:
+def forests() -> tuple[BaseEstimator, BaseEstimator]:
     # All codes compete for every split: with a random subset, codes independent of the factor
     # would be split on for want of others, and perfect codes would not score 1.
     # Leaves of 2: larger ones miss what gradient boosting finds in fine structure of a code,

@@ -4,6 +4,7 @@ from numpy.typing import ArrayLike
 
 from ..._params import Average, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
 from .._aggregation import Score, average_of, top_gap
+from .._groups import Groups, restricted
 from .._validation import check_data, warn_single_valued
 from ._predictors import Method, Predictability, Split, predictability_of
 
@@ -20,6 +21,7 @@ def sap_score(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -51,6 +53,9 @@ def sap_score(
         Row indices (or masks) for classifiers to fit and to score on, instead of a random split.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     n_jobs : int or None, default=None
@@ -82,6 +87,9 @@ def sap_score(
     :math:`r^2` of 0. A single code is compared with 0. Factors with a single value are left out,
     with a warning (nan if `average` is None).
 
+    Of `groups`, a factor is predicted from all columns of a unit at once; the :math:`r^2`, which is
+    of the same rows, grows with their number by chance.
+
     References
     ----------
     Kumar, Sattigeri and Balakrishnan (2018). Variational inference of disentangled latent
@@ -99,8 +107,9 @@ def sap_score(
     0.0
     """
     data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data, units = restricted(data, groups)
     options = (method, classifier, test_size, split, n_jobs, random_state)
-    fits = predictability_of(data, *options)
+    fits = predictability_of(data, *options, units)
     return _sap(fits, average)
 
 

@@ -13,6 +13,7 @@ from sklearn_disent.metrics import (
     posterior_mig_score,
     posterior_minimality_score,
     posterior_sufficiency_score,
+    wsepin_score,
 )
 from sklearn_disent.metrics._catalogue import CATALOGUE
 
@@ -41,6 +42,7 @@ METRICS = {
     "posterior_minimality_score": posterior_minimality_score,
     "posterior_sufficiency_score": posterior_sufficiency_score,
     "elbo_score": elbo_score,
+    "wsepin_score": lambda model, X, y: wsepin_score(model, X, y, random_state=0),
     "elbo_decomposition": lambda model, X, y: elbo_decomposition(model, X, random_state=0).elbo,
 }
 OF_FACTORS = {
