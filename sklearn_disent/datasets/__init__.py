@@ -1,5 +1,6 @@
 """Data sets: rendered on the spot, or read from their real files."""
 
+from .._lazy import LazyRows
 from ._candle import load_candle, load_candle_design
 from ._candle_like import make_candle_like, render_candle_like
 from ._celeba import load_celeba
@@ -48,4 +49,5 @@ __all__ = [
     "load_celeba",
     "load_candle",
     "load_candle_design",
+    "LazyRows",
 ]

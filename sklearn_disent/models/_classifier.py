@@ -1,6 +1,7 @@
 """A network that classifies all factors at once: a judge of generated images."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -8,12 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 from torch import nn
 from torch.nn import functional as F
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from .._lazy import FlatRows
 from .._params import (
     OpenShare,
     PositiveFloat,
@@ -23,13 +26,14 @@ from .._params import (
     constraints_of,
     fit_context,
 )
-from ._data import Layout, as_rows, find_layout
+from ._data import Layout, as_rows, check_lazy, find_layout
 from ._memory import freed_memory_kept
 from ._seeding import seeded
 
 _CHUNK = 256  # rows judged at a time
 _SMALLEST_SIDE = 4  # convolutions halve images until a side is as short as this
 _MIN_STEPS = 25  # of an epoch: with few rows, a pass over them is too short to see a plateau
+_DECAY = 0.98  # of the mean of the weights over steps
 _N_RATES = 3  # plateaus until training ends; at each but the last one the learning rate falls
 _FALL = 0.3  # what it is multiplied by
 
@@ -39,7 +43,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
 
     It is the judge of :func:`~sklearn_disent.metrics.counterfactual_generativeness_score`. Some of
     the rows are held out; training goes on until the loss on them no longer falls, at three
-    learning rates, and ends with the weights that were best. The accuracy of each factor on the
+    learning rates, and ends with the weights (a mean over steps) that were best. The accuracy of each factor on the
     rows held out tells what the judge is worth.
 
     Parameters
@@ -94,6 +98,8 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
     (2,)
     """
 
+    classes_: Any
+
     def __init__(
         self,
         *,
@@ -138,15 +144,15 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         """
         if y is None:
             raise ValueError("FactorClassifier requires y to be passed, but the target y is None.")
-        labels = y if np.ndim(y) == 1 else check_array(y, dtype=None, input_name="y")
-        several = np.ndim(labels) == 2 and np.shape(labels)[1] > 1
+        labels = check_array(y, dtype=None, ensure_2d=False, input_name="y")
+        several = labels.ndim == 2 and labels.shape[1] > 1
         if several:
-            columns = list(np.asarray(labels).T)
+            columns = list(labels.T)
         else:
-            columns = [column_or_1d(labels, warn=np.ndim(y) == 2)]
+            columns = [column_or_1d(labels, warn=labels.ndim == 2)]
         self.fit_factors(X, columns)
         if not several:
-            self.classes_ = self.classes_[0]
+            (self.classes_,) = self.classes_
         return self
 
     def fit_factors(
@@ -173,7 +179,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = np.arange(len(values)) if rows is None else rows
         known = [np.unique(column[rows], return_inverse=True) for column in columns]
-        self.classes_: Any = [classes for classes, _ in known]
+        self.classes_ = [classes for classes, _ in known]
         order = np.random.default_rng(seed).permutation(len(rows))
         n_held_out = min(max(1, round(self.validation_fraction * len(rows))), len(rows) - 1)
         data = _Labeled(self, values, rows, np.column_stack([inverse for _, inverse in known]))
@@ -191,42 +197,32 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
 
     def _train(self, data: "_Labeled", train: NDArray, held_out: NDArray, seed: int) -> None:
         """Epochs until the loss on the rows held out has not fallen at any learning rate."""
-        generator = np.random.default_rng(seed)
-        optimizer = torch.optim.Adam(self.module_.parameters(), lr=self.lr, fused=True)
-        best, best_weights, since, plateaus = np.inf, self._weights(), 0, 0
-        for epoch in range(self.max_epochs):
-            self.module_.train()
+        generator, network = np.random.default_rng(seed), self.module_
+        optimizer = torch.optim.Adam(network.parameters(), lr=self.lr, fused=True)
+        # The mean over the last steps is better than the last step, and its loss less noisy.
+        mean = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(_DECAY), use_buffers=True)
+        best, best_weights, since, plateaus = np.inf, network.state_dict(), 0, 0
+        for self.n_epochs_ in range(1, self.max_epochs + 1):
+            network.train()
             for batch in _batches(train, self.batch_size, generator):
                 images, targets = data[batch]
                 optimizer.zero_grad()
-                _loss(self.module_(images), targets).backward()
+                _loss(network(images), targets).backward()
                 optimizer.step()
-            loss = self._held_out_loss(data, held_out)
+                mean.update_parameters(network)
+            loss = _held_out_loss(mean.module, data, held_out)
             since += 1
             if loss < best:
-                best, best_weights, since = loss, self._weights(), 0
+                best, since = loss, 0
+                best_weights = {name: v.clone() for name, v in mean.module.state_dict().items()}
             if since >= self.n_epochs_no_change:
                 plateaus, since = plateaus + 1, 0
                 if plateaus == _N_RATES:
                     break
-                self.module_.load_state_dict(best_weights)
                 for group in optimizer.param_groups:
                     group["lr"] *= _FALL
-        self.n_epochs_ = epoch + 1
-        self.module_.load_state_dict(best_weights)
-        self.module_.eval()
-
-    def _weights(self) -> dict[str, torch.Tensor]:
-        return {name: value.clone() for name, value in self.module_.state_dict().items()}
-
-    @torch.inference_mode()
-    def _held_out_loss(self, data: "_Labeled", held_out: NDArray) -> float:
-        self.module_.eval()
-        total = 0.0
-        for part in _parts(held_out):
-            images, targets = data[part]
-            total += float(_loss(self.module_(images), targets)) * len(part)
-        return total / len(held_out)
+        network.load_state_dict(best_weights)
+        network.eval()
 
     @torch.inference_mode()
     def _assess(self, data: "_Labeled", train: NDArray, held_out: NDArray) -> None:
@@ -255,10 +251,8 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         values = self._read(X, None, reset=False)
-        several = isinstance(self.classes_, list)
-        n_factors = len(self.classes_) if several else 1
-        found = [self._probabilities(values, None)] if n_factors else []
-        return found[0] if several else found[0][0]
+        found = self._probabilities(values, None)
+        return found if isinstance(self.classes_, list) else found[0]
 
     def factor_proba(self, X: ArrayLike, factor: int) -> NDArray[np.float32]:
         """Probabilities of the classes of one factor; the other heads are not asked.
@@ -320,16 +314,22 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         accuracy : float
         """
         right = np.reshape(self.predict(X) == np.asarray(y), (len(np.asarray(y)), -1))
-        return float(np.average(right.mean(axis=1), weights=sample_weight))
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        return float(np.average(right.mean(axis=1), weights=weights))
 
     def _read(self, X: ArrayLike, y: NDArray | None, *, reset: bool) -> NDArray:
         """Rows of X, unconverted; the layout is that of the images."""
         rows, shape = as_rows(X)
-        options = {"reset": reset, "dtype": "numeric"}
-        if y is None:
-            values = validate_data(self, rows, **options)
+        least = 1 if y is None else 2
+        validate = partial(
+            validate_data, self, reset=reset, dtype="numeric", ensure_min_samples=least
+        )
+        if isinstance(rows, FlatRows):
+            values: Any = check_lazy(rows, validate, "X")
         else:
-            values, _ = validate_data(self, rows, y, ensure_min_samples=2, **options)
+            values = validate(rows)
+        if y is not None:
+            check_consistent_length(values, y)
         if values.dtype == bool:
             values = values.view(np.uint8)
         if reset:
@@ -392,6 +392,16 @@ class _Network(nn.Module):
     def forward(self, images: torch.Tensor, factor: int | None = None) -> list[torch.Tensor]:
         seen = self.trunk(images)
         return [head(seen) for head in (self.heads if factor is None else [self.heads[factor]])]
+
+
+@torch.inference_mode()
+def _held_out_loss(network: nn.Module, data: _Labeled, held_out: NDArray) -> float:
+    network.eval()
+    total = 0.0
+    for part in _parts(held_out):
+        images, targets = data[part]
+        total += float(_loss(network(images), targets)) * len(part)
+    return total / len(held_out)
 
 
 def _loss(logits: Sequence[torch.Tensor], targets: torch.Tensor) -> torch.Tensor:

@@ -47,7 +47,7 @@ def adjusted_robustness(
         cell = np.unique(others, axis=0, return_inverse=True)[1].reshape(-1)
         share = np.bincount(cell) / len(cell)
         spread = [
-            _spread(centered, data.factors[:, k] == v, cell, share, q, adjust, (k, v))
+            _spread(centered, data.factors[:, k] == v, cell, share, q, adjust, (int(k), v))
             for v in range(data.factors[:, k].max() + 1)
         ]
         matrix[k] = np.where(live, 1.0 - np.mean(spread, axis=0) / largest, 0.0)

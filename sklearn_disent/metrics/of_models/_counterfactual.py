@@ -198,8 +198,8 @@ def counterfactual_generativeness_score(
     estimator, X = _reach(estimator, X, twins=X_twin is not None)
     selection = Selection(Choice(sets, rho, threshold), q, adjust)
     if X_twin is not None or y_twin is not None:
-        _check_twins(X_twin, y_twin, classifiers)
-        effects = twin_effects(estimator, X, y, X_twin, y_twin, selection)
+        pair = _check_twins(X_twin, y_twin, classifiers)
+        effects = twin_effects(estimator, X, y, *pair, selection)
         return _aggregate(effects, reading, average, relative, return_details)
     rows, strict = None, is_fitted(classifiers)
     if strict:
@@ -419,15 +419,16 @@ def _generativeness(own: NDArray, others: NDArray, reading: str) -> float:
     return abs(mean) if reading == "average" else max(0.0, mean)
 
 
-def _check_twins(X_twin: Any, y_twin: Any, classifiers: Any) -> None:
+def _check_twins(X_twin: Any, y_twin: Any, classifiers: Any) -> tuple[Any, Any]:
     if X_twin is None or y_twin is None:
         missing = "X_twin" if X_twin is None else "y_twin"
         raise ValueError(f"Twins need X_twin and y_twin, {missing} is missing. Pass both.")
     if classifiers is not None:
         raise ValueError(
-            "Twins and classifiers are two ways to judge what is generated. Pass X_twin and y_twin, "
-            "or classifiers."
+            "Twins and classifiers are two ways to judge what is generated. Pass X_twin and "
+            "y_twin, or classifiers."
         )
+    return X_twin, y_twin
 
 
 def _reach(estimator: Any, X: ArrayLike, *, twins: bool) -> tuple[Any, ArrayLike]:

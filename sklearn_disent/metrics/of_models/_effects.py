@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
+from ..._lazy import LazyRows
 from .._validation import (
     Checked,
     check_data,
@@ -83,7 +84,7 @@ def judged_effects(
     used = varied_factors(checked.factors)
     columns = [true_columns(judges, labels_of(y, k), k, strict) for k in range(n_factors)]
     used &= [bool((column >= 0).any()) for column in columns]
-    which = np.flatnonzero(used)
+    which = np.flatnonzero(used).tolist()
     sets = latent_sets(checked, selection)
     target = baseline_of(checked.codes, baseline)
     decode = Decoder(estimator, X)
@@ -235,7 +236,7 @@ class Decoder:
 
     def __init__(self, estimator: Any, X: ArrayLike):
         self.estimator = estimator
-        self.values = X if isinstance(X, np.ndarray) else np.asarray(X)
+        self.values = X if isinstance(X, (np.ndarray, LazyRows)) else np.asarray(X)
         self.is_uint8 = getattr(X, "dtype", None) == np.uint8 and np.max(X) > 1
         self.n_features = int(np.prod(np.shape(X)[1:]))
 
@@ -253,7 +254,7 @@ class Decoder:
 
     def observed(self, rows: Any) -> NDArray:
         """Observations of these rows, in the same units."""
-        values = self.values[rows]
+        values = np.asarray(self.values[rows])
         return as_intensities(values.reshape(len(values), -1), 255 if self.is_uint8 else 1)
 
 
@@ -266,7 +267,7 @@ def _encode(estimator: Any, X: ArrayLike, rows: NDArray[np.intp] | None) -> NDAr
     """Codes of all rows, or of some, which are copied a block at a time if they are large."""
     if rows is None:
         return np.asarray(estimator.transform(X))
-    if not isinstance(X, np.ndarray):
+    if not isinstance(X, (np.ndarray, LazyRows)):
         return np.asarray(estimator.transform(_safe_indexing(X, rows)))
     size = max(1, _BLOCK_BYTES // max(1, X[0].nbytes))
     blocks = [rows[start : start + size] for start in range(0, len(rows), size)]

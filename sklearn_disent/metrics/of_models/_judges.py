@@ -8,6 +8,7 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from ..._lazy import LazyRows
 from .._validation import check_factors, check_same_rows, warn_degenerate
 
 # Of the way from chance to certainty, what a judge must have come to be worth listening to.
@@ -48,7 +49,7 @@ class Judges:
             found = self.given.predict_proba(rows)[k]
         return np.asarray(found, dtype=np.float64)
 
-    def all_probabilities(self, rows: NDArray, which: NDArray[np.intp]) -> dict[int, NDArray]:
+    def all_probabilities(self, rows: NDArray, which: list[int]) -> dict[int, NDArray]:
         """(n, n_classes) of these factors; a classifier of all factors is asked once."""
         if self.is_list:
             return {k: self.probabilities(rows, k) for k in which}
@@ -99,11 +100,13 @@ def fit_judges(
 
         classifier = FactorClassifier(image_shape=image_shape, random_state=random_state)
     if hasattr(classifier, "fit_factors"):
-        flat = np.asarray(X)
-        flat = flat.reshape(len(flat), -1)
-        if getattr(classifier, "image_shape", image_shape) is None:
-            classifier = clone(classifier).set_params(image_shape=image_shape)
-        return Judges(clone(classifier).fit_factors(flat, columns, rows))
+        judge = clone(classifier)
+        if not isinstance(X, LazyRows):
+            X = np.asarray(X)
+            X = X.reshape(len(X), -1)
+        if judge.image_shape is None:
+            judge.set_params(image_shape=image_shape)
+        return Judges(judge.fit_factors(X, columns, rows))
     values = np.asarray(X) if rows is None else np.asarray(X)[rows]
     values = as_intensities(values.reshape(len(values), -1))
     judges = []
@@ -162,7 +165,7 @@ def warn_near_chance(accuracy: NDArray[np.float64], chance: NDArray[np.float64])
 
 def row_hashes(X: ArrayLike) -> NDArray[np.uint64]:
     """A number for every row, equal for rows that are equal."""
-    values = np.asarray(X)
+    values = X if isinstance(X, LazyRows) else np.asarray(X)
     digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in values)
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
@@ -177,10 +180,11 @@ def warn_if_seen(X: ArrayLike, seen: NDArray[np.uint64]) -> None:
     """Warn if rows of X are among those that judges were fitted on."""
     if not len(seen):
         return
-    n_seen = int(np.isin(row_hashes(X), seen).sum())
-    if n_seen > _LARGEST_OVERLAP * len(np.asarray(X)):
+    hashes = row_hashes(X)
+    n_seen = int(np.isin(hashes, seen).sum())
+    if n_seen > _LARGEST_OVERLAP * len(hashes):
         warn_degenerate(
-            f"The classifiers were fitted on {n_seen} of the {len(np.asarray(X))} samples that are "
+            f"The classifiers were fitted on {n_seen} of the {len(hashes)} samples that are "
             "to be scored: they are surer of these than of others, and the score is too high. Fit "
             "them on other data."
         )
