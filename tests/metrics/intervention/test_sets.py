@@ -42,7 +42,9 @@ def test_matched_codes_do_not_overlap():
     assert unconfoundedness_score(GRID, codes, sets="matching") == 1.0
 
 
-@pytest.mark.parametrize(("n_factors", "n_codes", "rho"), [(2, 3, 2), (3, 2, 1), (4, 3, 1), (3, 4, 2)])
+@pytest.mark.parametrize(
+    ("n_factors", "n_codes", "rho"), [(2, 3, 2), (3, 2, 1), (4, 3, 1), (3, 4, 2)]
+)
 def test_ceiling_is_not_exceeded(n_factors, n_codes, rho):
     best = 0.0
     sets = list(combinations(range(n_codes), rho))
