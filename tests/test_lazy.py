@@ -79,7 +79,7 @@ def test_model_of_lazy_rows_is_that_of_the_array(images):
     plain = VAE(**SMALL).fit(np.array(X))
     assert lazy.input_shape_ == plain.input_shape_
     np.testing.assert_array_equal(lazy.transform(LazyRows(X)), plain.transform(X))
-    with pytest.raises(ValueError, match="expecting 64 features|shape"):
+    with pytest.raises(ValueError, match=r"expecting 64 features|shape"):
         lazy.transform(LazyRows(np.zeros((3, 4, 4), dtype=np.uint8)))
     with pytest.raises(ValueError, match="NaN or infinity"):
         VAE(**SMALL).fit(LazyRows(np.array([[0.0, 1.0], [1.0, 0.5], [np.nan, 0.0]])))

@@ -43,8 +43,8 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
 
     It is the judge of :func:`~sklearn_disent.metrics.counterfactual_generativeness_score`. Some of
     the rows are held out; training goes on until the loss on them no longer falls, at three
-    learning rates, and ends with the weights (a mean over steps) that were best. The accuracy of each factor on the
-    rows held out tells what the judge is worth.
+    learning rates, and ends with the weights (a mean over steps) that were best. The accuracy of
+    each factor on the rows held out tells what the judge is worth.
 
     Parameters
     ----------
@@ -146,10 +146,8 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("FactorClassifier requires y to be passed, but the target y is None.")
         labels = check_array(y, dtype=None, ensure_2d=False, input_name="y")
         several = labels.ndim == 2 and labels.shape[1] > 1
-        if several:
-            columns = list(labels.T)
-        else:
-            columns = [column_or_1d(labels, warn=labels.ndim == 2)]
+        one = column_or_1d
+        columns = list(labels.T) if several else [one(labels, warn=labels.ndim == 2)]
         self.fit_factors(X, columns)
         if not several:
             (self.classes_,) = self.classes_
@@ -202,7 +200,9 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         # The mean over the last steps is better than the last step, and its loss less noisy.
         mean = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(_DECAY), use_buffers=True)
         best, best_weights, since, plateaus = np.inf, network.state_dict(), 0, 0
-        for self.n_epochs_ in range(1, self.max_epochs + 1):
+        self.n_epochs_ = 0
+        while self.n_epochs_ < self.max_epochs:
+            self.n_epochs_ += 1
             network.train()
             for batch in _batches(train, self.batch_size, generator):
                 images, targets = data[batch]

@@ -33,7 +33,7 @@ def test_masks_and_probabilities():
         np.testing.assert_array_equal(regions.boxes, regions_from_segments(MAPS).boxes)
         np.testing.assert_array_equal(regions.mask, MAPS > 0)
     assert not regions_from_segments(np.where(masks, 0.7, 0.2), threshold=0.8).mask.any()
-    with pytest.raises(ValueError, match="values from -3 to 2. Apply a sigmoid"):
+    with pytest.raises(ValueError, match=r"values from -3 to 2\. Apply a sigmoid"):
         regions_from_segments(np.where(masks, 2.0, -3.0))
 
 

@@ -57,7 +57,9 @@ def scenes(size):
 @pytest.mark.parametrize("make", [sprites, scenes])
 def test_default_judge_lets_a_perfect_model_pass(make):
     X, y, oracle = make(32)
-    found = counterfactual_generativeness_score(oracle, X, y, random_state=0, return_details=True)
+    found = counterfactual_generativeness_score(
+        oracle, X, y, holdout=0.75, random_state=0, return_details=True
+    )
     np.testing.assert_array_equal(found.sets, np.eye(y.shape[1], dtype=bool))
     assert found.score > 0.95
     assert found.relative[np.isfinite(found.relative)].min() > 0.9
