@@ -66,7 +66,8 @@ def relevance_matrix(
         "importance" takes `estimator`, `test_size`, `split`, `nan_policy`, `n_jobs` and
         `random_state`, as :func:`dci_disentanglement_score` does; "predictability" takes these,
         but `method` and `classifier` for `estimator`, as :func:`sap_score` does;
-        "robustness" takes `q`, `factor_bins` and `nan_policy`, as :func:`irs_score` does.
+        "robustness" takes `q`, `adjust`, `confounders`, `factor_bins` and `nan_policy`, as
+        :func:`irs_score` does.
 
     Returns
     -------

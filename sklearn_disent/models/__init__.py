@@ -2,6 +2,7 @@
 
 from . import terms
 from ._base import BaseVAE
+from ._classifier import FactorClassifier
 from ._elbo import VAE, AnnealedVAE, BetaVAE
 from ._gan import InfoGAN
 from ._guidance import Guidance
@@ -29,6 +30,7 @@ __all__ = [
     "CosineSchedule",
     "CyclicSchedule",
     "DIPVAE",
+    "FactorClassifier",
     "FactorVAE",
     "Guidance",
     "HFSVAE",

@@ -1,5 +1,6 @@
 """From what a user passes as X to float batches: layouts, scaling, and a fast Dataset."""
 
+from collections.abc import Callable
 from math import prod
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -8,6 +9,8 @@ import numpy as np
 import torch
 from skorch.dataset import Dataset
 from torch.utils.data import DataLoader
+
+from .._lazy import FlatRows, LazyRows
 
 Shape = tuple[int, ...]
 
@@ -89,6 +92,8 @@ def as_rows(X: Any) -> tuple[Any, Shape | None]:
 
     Returns the rows and the shape of one observation (None where X is left as it is).
     """
+    if isinstance(X, LazyRows):
+        return FlatRows(X.array, X.rows), X.shape[1:]
     if isinstance(X, torch.Tensor):
         X = X.detach().cpu().numpy()
     elif isinstance(X, list | tuple):
@@ -99,6 +104,18 @@ def as_rows(X: Any) -> tuple[Any, Shape | None]:
     if not isinstance(X, np.ndarray) or X.ndim < 3:
         return X, None
     return X.reshape(X.shape[0], prod(X.shape[1:])), X.shape[1:]
+
+
+def check_lazy(rows: FlatRows, validate: Callable[[np.ndarray], np.ndarray], name: str) -> FlatRows:
+    """Validate rows that are not in memory: the first two as usual, then whether all are finite."""
+    first = validate(rows[: min(2, len(rows))])
+    if first.dtype != rows.dtype or first.dtype == bool:
+        raise ValueError(
+            f"LazyRows must hold numbers, got {rows.dtype}. Convert the file, or pass an array."
+        )
+    if rows.dtype.kind == "f" and not (np.isfinite(rows.min()) and np.isfinite(rows.max())):
+        raise ValueError(f"Input {name} contains NaN or infinity. Drop or replace such rows.")
+    return rows
 
 
 def read_input_shape(input_shape: Any) -> Shape | None:

@@ -61,6 +61,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -74,6 +75,7 @@ from skorch.callbacks import EpochTimer, PrintLog
 from skorch.history import History
 from torch import nn
 
+from .._lazy import FlatRows
 from .._params import (
     NonNegativeInt,
     PositiveInt,
@@ -94,6 +96,7 @@ from ._data import (
     as_rows,
     batch_loader,
     check_float32,
+    check_lazy,
     check_units,
     find_layout,
     find_units,
@@ -295,9 +298,14 @@ class BaseNet(
         """Validate X once; return its rows, unconverted, and their layout."""
         declared = read_input_shape(self.input_shape) if reset else self.input_shape_
         rows, shape = as_rows(X)
-        rows = validate_data(
-            self, rows, reset=reset, dtype="numeric", ensure_min_samples=2 if reset else 1
+        validate = partial(
+            validate_data,
+            self,
+            reset=reset,
+            dtype="numeric",
+            ensure_min_samples=2 if reset else 1,
         )
+        rows = check_lazy(rows, validate, "X") if isinstance(rows, FlatRows) else validate(rows)
         if rows.dtype == bool:
             rows = rows.view(np.uint8)
         shape = shape or (rows.shape[1],)
