@@ -66,7 +66,8 @@ def mig_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -103,7 +104,7 @@ def mig_score(
     >>> round(mig_score(factors, rng.normal(size=(2000, 3))), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return mig_of(info, average)
 
@@ -165,7 +166,8 @@ def mig_sup_score(
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -200,7 +202,7 @@ def mig_sup_score(
     >>> round(mig_sup_score(factors, factors @ [[1, 1], [1, -1]]), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _mig_sup(info, active_codes(data, min_variance), normalize, average)
 
@@ -256,7 +258,8 @@ def dcimig_score(
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -290,7 +293,7 @@ def dcimig_score(
     >>> round(dcimig_score(factors, factors[:, [0, 0]]), 2)
     0.5
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _dcimig(info)
 
@@ -352,7 +355,8 @@ def modularity_score(
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -388,7 +392,7 @@ def modularity_score(
     >>> round(modularity_score(factors, factors.sum(axis=1, keepdims=True)), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _modularity(info, dead, average)
 

@@ -70,7 +70,8 @@ def minimality_score(
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
@@ -113,7 +114,7 @@ def minimality_score(
     >>> round(minimality_score(noisy.target, noisy.codes), 2)
     0.54
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     score, matrix = _minimality(info, active_codes(data, min_variance), average)
     return (score, matrix) if return_matrix else score
@@ -162,7 +163,8 @@ def sufficiency_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
@@ -203,7 +205,7 @@ def sufficiency_score(
            [0.2, 0.2],
            [0.2, 0.2]])
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     score, matrix = _sufficiency(info, average)
     return (score, matrix) if return_matrix else score

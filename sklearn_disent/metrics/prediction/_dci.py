@@ -72,7 +72,8 @@ def dci_disentanglement_score(
         The mean weighted by importance, as published, the plain mean over codes with some
         importance, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -117,7 +118,7 @@ def dci_disentanglement_score(
     >>> dci_disentanglement_score(factors, mixed, random_state=0) < 0.2
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return _disentanglement(fits, average)
@@ -164,7 +165,8 @@ def dci_completeness_score(
         importance, or one value per factor. The first two are equal for trees, whose importances
         sum to 1 for each factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -203,7 +205,7 @@ def dci_completeness_score(
     >>> dci_completeness_score(factors, doubled, random_state=0) < 0.6
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return _completeness(fits, average)
@@ -243,7 +245,8 @@ def dci_informativeness_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -282,7 +285,7 @@ def dci_informativeness_score(
     >>> dci_informativeness_score(factors, rng.normal(size=(400, 2)), random_state=0) < 0.4
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return average_of(fits.informativeness, fits.used, average)
@@ -318,7 +321,8 @@ def dci_scores(
     split : tuple (train, test) of array-likes or None, default=None
         Row indices (or masks) to fit and to score on, instead of a random split.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -349,7 +353,7 @@ def dci_scores(
     >>> round(scores.disentanglement, 3), round(scores.completeness, 3), scores.informativeness
     (1.0, 1.0, 1.0)
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return _dci(fits)

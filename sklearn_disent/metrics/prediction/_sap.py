@@ -52,7 +52,8 @@ def sap_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or left out: a label for its factor alone, a code with
+        its row. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors classified at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -98,7 +99,7 @@ def sap_score(
     >>> round(sap_score(factors, rng.normal(size=(2000, 2))), 2)
     0.0
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     options = (method, classifier, test_size, split, n_jobs, random_state)
     fits = predictability_of(data, *options)
     return _sap(fits, average)
