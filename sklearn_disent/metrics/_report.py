@@ -85,8 +85,8 @@ def disentanglement_report(
         How continuous factors are binned, for the metrics that need classes; they are an error
         if None.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or left out: for its factor alone where a metric judges
-        each factor by itself, else with its row. A label of -1 is missing.
+        Whether a missing value is an error or drops its row: for its factor alone where a metric
+        judges each factor by itself. A label of -1 is missing.
     n_jobs : int or None, default=None
         Processes for the resamples and shuffles, threads for the fits. It does not change the
         result.

@@ -58,6 +58,7 @@ class CallbackBridge(CallbackSupportMixin):
     """Mixin of a skorch net: every epoch is a task of scikit-learn's callback context."""
 
     _interrupts: InterruptWatch | None = None
+    train_split: Any
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Call all skorch callbacks; part of skorch's protocol.
@@ -71,6 +72,16 @@ class CallbackBridge(CallbackSupportMixin):
             if self._is_interrupted:
                 raise
             raise StopTraining from stop
+        except KeyError as error:
+            missing = str(error).strip("'\"")
+            if not missing.startswith("valid_") or self.train_split:
+                raise
+            raise ValueError(
+                f"A callback looks for {missing!r} in the history, but there are no validation "
+                "data. Hold some out with train_split=skorch.dataset.ValidSplit(5), or have the "
+                "callback look at training: EarlyStopping(monitor='train_loss'), "
+                "WandbLogger(run, save_model=False)."
+            ) from error
         if self._is_interrupted:
             raise KeyboardInterrupt
         if method_name == "on_epoch_end":

@@ -102,8 +102,8 @@ def infom_score(
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or left out: a label for its factor alone, a code with
-        its row. A label of -1 is missing.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
@@ -209,8 +209,8 @@ def infoc_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or left out: a label for its factor alone, a code with
-        its row. A label of -1 is missing.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
@@ -295,8 +295,8 @@ def infoe_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or left out: a label for its factor alone, a code with
-        its row. A label of -1 is missing.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
 
     Returns
     -------

@@ -72,8 +72,8 @@ def dci_disentanglement_score(
         The mean weighted by importance, as published, the plain mean over codes with some
         importance, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or left out: a label for its factor alone, a code with
-        its row. A label of -1 is missing.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -165,8 +165,8 @@ def dci_completeness_score(
         importance, or one value per factor. The first two are equal for trees, whose importances
         sum to 1 for each factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or left out: a label for its factor alone, a code with
-        its row. A label of -1 is missing.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -245,8 +245,8 @@ def dci_informativeness_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or left out: a label for its factor alone, a code with
-        its row. A label of -1 is missing.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -321,8 +321,8 @@ def dci_scores(
     split : tuple (train, test) of array-likes or None, default=None
         Row indices (or masks) to fit and to score on, instead of a random split.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or left out: a label for its factor alone, a code with
-        its row. A label of -1 is missing.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None

@@ -57,8 +57,8 @@ def explicitness_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or left out: a label for its factor alone, a code with
-        its row. A label of -1 is missing.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
