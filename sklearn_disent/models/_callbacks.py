@@ -1,5 +1,6 @@
 """skorch's callbacks and scikit-learn's, told of the same events; and Ctrl-C, told from both."""
 
+import re
 import signal
 import threading
 from types import FrameType
@@ -73,11 +74,11 @@ class CallbackBridge(CallbackSupportMixin):
                 raise
             raise StopTraining from stop
         except KeyError as error:
-            missing = str(error).strip("'\"")
-            if not missing.startswith("valid_") or self.train_split:
+            missing = re.search(r"\bvalid_\w+", str(error))
+            if missing is None or self.train_split:
                 raise
             raise ValueError(
-                f"A callback looks for {missing!r} in the history, but there are no validation "
+                f"A callback looks for {missing[0]!r} in the history, but there are no validation "
                 "data. Hold some out with train_split=skorch.dataset.ValidSplit(5), or have the "
                 "callback look at training: EarlyStopping(monitor='train_loss'), "
                 "WandbLogger(run, save_model=False)."
