@@ -6,6 +6,7 @@ from . import independence, information, intervention, logical, of_models, predi
 from ._catalogue import Metric
 from ._relevance import relevance_matrix
 from ._report import disentanglement_report
+from ._score_report import ScoreReport
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
 from ._validation import check_factors_codes
 from .independence import *
@@ -18,6 +19,7 @@ from .topology import *
 
 __all__ = [
     "Metric",
+    "ScoreReport",
     "check_factors_codes",
     "disentanglement_report",
     "get_scorer",
