@@ -20,13 +20,20 @@ def notebook_of(path):
 
     _, blocks = py_source_parser.split_code_and_text_blocks(str(path))
     conf = {**DEFAULT_GALLERY_CONF, "first_notebook_cell": SETUP}
-    return nbformat.from_dict(notebook.jupyter_notebook(blocks, conf, str(path.parent)))
+    return nbformat.from_dict(_joined(notebook.jupyter_notebook(blocks, conf, str(path.parent))))
+
+
+def _joined(found):
+    """Sources as strings, as they are in memory; files have lists of lines."""
+    for cell in found["cells"]:
+        cell["source"] = "".join(cell["source"])
+    return found
 
 
 def test_notebook_begins_with_its_title():
     cells = notebook_of(EXAMPLES[0])["cells"]
-    assert cells[0]["source"] == SETUP
-    assert cells[1]["source"].startswith("\n# ")
+    assert "".join(cells[0]["source"]) == SETUP
+    assert "".join(cells[1]["source"]).lstrip().startswith("# ")
 
 
 @pytest.mark.slow
@@ -35,10 +42,8 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     # The kernel is another process, which finds the package where this one did.
-    monkeypatch.setenv(
-        "PYTHONPATH",
-        os.pathsep.join([str(ROOT.parent), *filter(None, [os.environ.get("PYTHONPATH")])]),
-    )
+    path_list = [str(ROOT.parent), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path_list)))
     client = nbclient.NotebookClient(
         notebook_of(path), timeout=900, resources={"metadata": {"path": str(tmp_path)}}
     )
