@@ -227,7 +227,9 @@ def main():
     parser = argparse.ArgumentParser(description="Models by causal scores.")
     parser.add_argument("--full", action="store_true", help="the paper's models and training")
     start = time.perf_counter()
-    data, tables = run_study(parser.parse_args().full)
+    # A notebook's kernel has arguments of its own, which are not for this script.
+    options, _ = parser.parse_known_args()
+    data, tables = run_study(options.full)
     print_tables(tables)
     FIGURE.parent.mkdir(exist_ok=True)
     plot_figure(data, tables).savefig(FIGURE, dpi=150)

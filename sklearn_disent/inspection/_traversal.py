@@ -1,5 +1,6 @@
 """What a model decodes while one latent moves and the others rest."""
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -40,6 +41,7 @@ from ._common import (
     scored_codes,
 )
 from ._images import as_images, centers, intensities, show_mosaic
+from ._sliders import SLIDER_STYLE, traversal_sliders
 
 Base = Literal["prior"] | NonNegativeInt
 Order = Literal["auto", "kl", "std", "factor", "index"]
@@ -304,6 +306,39 @@ class TraversalDisplay:
         writer = PillowWriter(fps=1 / duration)  # type: ignore[arg-type]  # need not be whole
         FuncAnimation(figure, draw, frames=order).save(path, writer)
         return path
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """A page with one slider per latent over frames that are decoded already.
+
+        It needs neither a server nor other files; a notebook shows it with
+        ``IPython.display.HTML(display.to_html())``.
+
+        Parameters
+        ----------
+        path : str, Path or None, default=None
+            File to write the page to; it is only returned if None.
+
+        Returns
+        -------
+        page : str
+            The page.
+        """
+        pyplot(f"{type(self).__name__}.to_html")
+        sliders = traversal_sliders(self)
+        if not sliders:
+            raise ValueError(
+                f"{type(self).__name__}.to_html needs images, got rows of features. Give "
+                "image_shape if they are images."
+            )
+        page = (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{html.escape(self.title or 'traversals')}</title>\n"
+            f"<style>{SLIDER_STYLE}</style>\n</head>\n<body>\n{sliders}</body>\n</html>\n"
+        )
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
 
     def _checked(self) -> tuple[NDArray, list[str]]:
         decoded, n_steps = np.asarray(self.decoded), np.size(self.steps)

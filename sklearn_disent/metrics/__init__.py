@@ -17,6 +17,7 @@ from ._catalogue import Metric
 from ._groups import GroupProjection
 from ._relevance import relevance_matrix
 from ._report import disentanglement_report
+from ._score_report import ScoreReport
 from ._scorer import get_scorer, get_scorer_names, multimetric_scorer
 from ._validation import check_factors_codes
 from .independence import *
@@ -31,6 +32,7 @@ from .topology import *
 __all__ = [
     "GroupProjection",
     "Metric",
+    "ScoreReport",
     "calibrated_report",
     "check_factors_codes",
     "disentanglement_report",

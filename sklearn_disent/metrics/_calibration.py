@@ -24,7 +24,8 @@ from .._params import (
 from ._catalogue import REPORTED, SCORERS, Metric, MetricLike, as_metrics, by_question
 from ._estimators import encode, unwrap_estimator
 from ._numeric import standardize
-from ._report import Plan, as_frame, check_params
+from ._report import Plan, check_params
+from ._score_report import as_frame
 from ._sharing import sharing
 from ._validation import check_codes, check_factors, collecting_warnings, warn_degenerate
 

@@ -56,7 +56,7 @@ def projected(data: Checked, groups: Groups | None) -> Checked:
     units = units_of(groups, data.codes.shape[1])
     weight = data.sample_weight
     codes = [_project(data.codes[:, unit], _principal, weight) for unit in units]
-    return data._replace(codes=np.column_stack(codes))
+    return _with_codes(data, np.column_stack(codes))
 
 
 @shared
@@ -67,7 +67,15 @@ def restricted(data: Checked, groups: Groups | None) -> tuple[Checked, Units | N
     units = units_of(groups, data.codes.shape[1])
     ends = np.cumsum([len(unit) for unit in units])
     codes = np.ascontiguousarray(data.codes[:, np.concatenate(units)])
-    return data._replace(codes=codes), np.split(np.arange(ends[-1]), ends[:-1])
+    return _with_codes(data, codes), np.split(np.arange(ends[-1]), ends[:-1])
+
+
+def _with_codes(data: Checked, codes: NDArray[np.float64]) -> Checked:
+    """The data with other codes of the same rows, in the parts of each factor as well."""
+    parts = tuple(
+        part._replace(codes=codes[np.searchsorted(data.rows, part.rows)]) for part in data.parts
+    )
+    return data._replace(codes=codes, parts=parts)
 
 
 def mean_over_units(values: NDArray[np.float64], units: Units | None) -> NDArray[np.float64]:

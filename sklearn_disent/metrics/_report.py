@@ -20,7 +20,16 @@ from .._params import (
     StrOptions,
     validated,
 )
-from ._catalogue import REPORTED, Metric, MetricLike, as_metrics, by_question
+from ._catalogue import (
+    COMPACTNESS,
+    EXPLICITNESS,
+    REPORTED,
+    Metric,
+    MetricLike,
+    as_metrics,
+    by_question,
+)
+from ._score_report import ScoreReport
 from ._scorer import PER_SAMPLE
 from ._sharing import sharing
 from ._validation import check_codes, collecting_warnings, warn_degenerate
@@ -29,6 +38,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["disentanglement_report"]
+
+# Metrics that ask about factors have one value for each, if they are averages at all.
+_OF_FACTORS = (COMPACTNESS, EXPLICITNESS)
 
 Options = dict[str, dict[str, Any]]
 # Annotated, since a string is a sequence, too.
@@ -45,13 +57,14 @@ def disentanglement_report(
     n_resamples: NonNegativeInt = 0,
     confidence_level: OpenShare = 0.95,
     n_permutations: NonNegativeInt = 0,
-    output: Literal["text", "dict", "frame"] = "text",
+    per_factor: bool = False,
+    output: Literal["report", "text", "dict", "frame"] = "report",
     digits: NonNegativeInt = 3,
     factor_bins: FactorBins | None = None,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
-) -> "str | dict[str, dict[str, Any]] | pd.DataFrame":
+) -> "ScoreReport | str | dict[str, dict[str, Any]] | pd.DataFrame":
     """All scores of a representation, grouped by what they ask.
 
     Every value is the one that the metric's own function returns for the same `random_state`;
@@ -77,15 +90,19 @@ def disentanglement_report(
         Level of the intervals.
     n_permutations : int, default=0
         Number of shuffles for the columns `chance` and `p_value`; 0 for none.
-    output : {"text", "dict", "frame"}, default="text"
-        A table to print, a dict of dicts by metric, or a pandas DataFrame indexed by metric.
+    per_factor : bool, default=False
+        Whether to score every factor by itself, too, where a metric is a mean over factors.
+    output : {"report", "text", "dict", "frame"}, default="report"
+        A :class:`ScoreReport`, which prints as a table and turns into all other forms; the table
+        as a string, a dict of dicts by metric, or a pandas DataFrame indexed by metric.
     digits : int, default=3
         Decimals in the text.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned, for the metrics that need classes; they are an error
         if None.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: for its factor alone where a metric
+        judges each factor by itself. A label of -1 is missing.
     n_jobs : int or None, default=None
         Processes for the resamples and shuffles, threads for the fits. It does not change the
         result.
@@ -95,7 +112,7 @@ def disentanglement_report(
 
     Returns
     -------
-    report : str, dict or DataFrame
+    report : ScoreReport, str, dict or DataFrame
         For every metric `question`, `value`, `lowest` and `highest` possible value and
         `greater_is_better`; with `n_resamples` also `ci_low` and `ci_high`, with
         `n_permutations` also `chance`, the mean over shuffles, and `p_value`, the share of
@@ -171,12 +188,18 @@ def disentanglement_report(
         for name, row in rows.items():
             row["chance"] = float(samples[name].mean())
             row["p_value"] = _p_value(row, samples[name])
+    report = ScoreReport(
+        rows,
+        factor_values=plan.factor_values(factors, codes, seed, n_jobs) if per_factor else None,
+        factor_names=[str(name) for name in getattr(factors, "columns", ())] or None,
+        sizes=f"{n_samples} samples, {np.shape(factors)[1]} factors, {codes.shape[1]} codes.",
+        digits=digits,
+    )
     if output == "frame":
-        return as_frame(rows)
+        return report.to_frame()
     if output == "dict":
         return rows
-    sizes = f"{n_samples} samples, {np.shape(factors)[1]} factors, {codes.shape[1]} codes."
-    return _text(rows, digits, sizes)
+    return report.to_text() if output == "text" else report
 
 
 def _choose(metrics: Literal["all"] | Sequence[MetricLike]) -> dict[str, Metric]:
@@ -235,6 +258,21 @@ class Plan(NamedTuple):
                 data = (factors, codes) if metric.needs == "factors" else (label_free,)
                 scores[name] = metric.value(*data, **options)
         return scores
+
+    def factor_values(
+        self, factors: ArrayLike, codes: ArrayLike, seed: int, n_jobs: int | None
+    ) -> dict[str, list[float]]:
+        """One value per factor, by metric, of the metrics that are means over factors."""
+        given = {**self.common, "random_state": seed, "n_jobs": n_jobs}
+        values = {}
+        with sharing():
+            for name, metric in self.metrics.items():
+                if metric.question not in _OF_FACTORS or "average" not in metric.options:
+                    continue
+                options = {key: given[key] for key in given if key in metric.options}
+                options |= {**self.options.get(name, {}), "average": None}
+                values[name] = np.asarray(metric.function(factors, codes, **options)).tolist()
+        return values
 
     def with_rows(self, rows: NDArray[np.int64]) -> "Plan":
         """The plan for these samples alone, options that hold a value per sample included."""
@@ -352,33 +390,3 @@ def _interval(
 def _p_value(row: dict[str, Any], samples: NDArray[np.float64]) -> float:
     no_worse = samples >= row["value"] if row["greater_is_better"] else samples <= row["value"]
     return float((1 + no_worse.sum()) / (1 + len(samples)))
-
-
-def as_frame(rows: dict[str, dict[str, Any]]) -> "pd.DataFrame":
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "output='frame' needs pandas: pip install 'sklearn-disent[report]', or use "
-            "output='dict'."
-        ) from error
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
-
-
-def _text(rows: dict[str, dict[str, Any]], digits: int, sizes: str) -> str:
-    numbers = ("value", "ci_low", "ci_high", "chance", "p_value")
-    columns = [name for name in numbers if name in next(iter(rows.values()))]
-    width = max(map(len, rows)) + 2
-    ranges = {name: f"{row['lowest']:g} .. {row['highest']:g}" for name, row in rows.items()}
-    last = max(10, 2 + max(map(len, ranges.values())))
-    heads = "".join(f"{column:>10}" for column in columns)
-    lines = [f"{'':<{width}}{heads}{'range':>{last}}  better"]
-    question = None
-    for name, row in rows.items():
-        if row["question"] != question:
-            question = row["question"]
-            lines += ["", question]
-        cells = "".join(f"{row[column]:>10.{digits}f}" for column in columns)
-        better = "higher" if row["greater_is_better"] else "lower"
-        lines.append(f"{'  ' + name:<{width}}{cells}{ranges[name]:>{last}}  {better}")
-    return "\n".join([*lines, "", sizes])

@@ -71,7 +71,8 @@ def mig_score(
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -111,7 +112,8 @@ def mig_score(
     >>> round(mig_score(factors, rng.normal(size=(2000, 3))), 2)
     0.0
     """
-    data = projected(check_data(factors, codes, factor_bins, nan_policy, sample_weight), groups)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return mig_of(info, average)
 
@@ -173,7 +175,8 @@ def mig_sup_score(
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -208,7 +211,7 @@ def mig_sup_score(
     >>> round(mig_sup_score(factors, factors @ [[1, 1], [1, -1]]), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _mig_sup(info, active_codes(data, min_variance), normalize, average)
 
@@ -264,7 +267,8 @@ def dcimig_score(
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -298,7 +302,7 @@ def dcimig_score(
     >>> round(dcimig_score(factors, factors[:, [0, 0]]), 2)
     0.5
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _dcimig(info)
 
@@ -360,7 +364,8 @@ def modularity_score(
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -396,7 +401,7 @@ def modularity_score(
     >>> round(modularity_score(factors, factors.sum(axis=1, keepdims=True)), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _modularity(info, dead, average)
 

@@ -107,7 +107,8 @@ def infom_score(
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
@@ -156,9 +157,10 @@ def infom_score(
     >>> infom_score(factors, codes @ [[1, 1], [1, -1]], random_state=0) < 0.1
     True
     """
-    data = projected(check_data(factors, codes, factor_bins, nan_policy, sample_weight), groups)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
-    score = _infom(matrix, _active(data, min_range), varied_factors(data.factors), average)
+    score = _infom(matrix, _active(data, min_range), varied_factors(data), average)
     return (score, matrix) if return_matrix else score
 
 
@@ -220,7 +222,8 @@ def infoc_score(
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
@@ -268,9 +271,10 @@ def infoc_score(
     >>> infoc_score(factors, codes[:, [0, 0, 1, 1]], random_state=0) < 0.7
     True
     """
-    data = projected(check_data(factors, codes, factor_bins, nan_policy, sample_weight), groups)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
-    score = _infoc(matrix, _active(data, min_range), varied_factors(data.factors), average)
+    score = _infoc(matrix, _active(data, min_range), varied_factors(data), average)
     return (score, matrix) if return_matrix else score
 
 
@@ -308,7 +312,8 @@ def infoe_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
 
     Returns
     -------
@@ -348,8 +353,10 @@ def infoe_score(
     >>> round(infoe_score(factors, rng.normal(size=(300, 2))), 1)
     0.0
     """
-    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
-    used = varied_factors(data.factors)
+    data = check_data(
+        factors, codes, None, nan_policy, sample_weight, continuous=True, per_factor=True
+    )
+    used = varied_factors(data)
     return average_of(_explained_shares(data, used, predictor), used, average)
 
 
@@ -390,6 +397,9 @@ def _shares(
     random_state: int | RandomState | None,
 ) -> NDArray[np.float64]:
     """Matrix I / H(factor) in [0, 1], zero where a factor has a single value."""
+    if data.parts:
+        options = (method, n_neighbors, n_bins, strategy, bias_correction, random_state)
+        return np.vstack([_shares(part, *options) for part in data.parts])
     if method == "binned":
         info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
         matrix, h_factors = info.mutual_info, info.h_factors
@@ -476,6 +486,8 @@ def _explained_shares(
     data: Checked, used: NDArray[np.bool_], predictor: Any
 ) -> NDArray[np.float64]:
     """Share of each used factor that a linear model of all codes explains."""
+    if data.parts:
+        return np.concatenate([_explained_shares(p, p.varied, predictor) for p in data.parts])
     values, weight = np.zeros(len(used)), data.sample_weight
     live = live_codes(data.codes, warn=False)
     if not live.any():

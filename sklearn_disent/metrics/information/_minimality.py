@@ -75,7 +75,8 @@ def minimality_score(
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
@@ -121,7 +122,8 @@ def minimality_score(
     >>> round(minimality_score(noisy.target, noisy.codes), 2)
     0.54
     """
-    data = projected(check_data(factors, codes, factor_bins, nan_policy, sample_weight), groups)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     score, matrix = _minimality(info, active_codes(data, min_variance), average)
     return (score, matrix) if return_matrix else score
@@ -174,7 +176,8 @@ def sufficiency_score(
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
@@ -218,7 +221,8 @@ def sufficiency_score(
            [0.2, 0.2],
            [0.2, 0.2]])
     """
-    data = projected(check_data(factors, codes, factor_bins, nan_policy, sample_weight), groups)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     score, matrix = _sufficiency(info, average)
     return (score, matrix) if return_matrix else score

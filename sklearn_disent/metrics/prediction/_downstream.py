@@ -87,7 +87,8 @@ def downstream_accuracy_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Fits at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -129,14 +130,18 @@ def downstream_accuracy_score(
     >>> downstream_accuracy_score(factors[:, :1], mixed, random_state=0) < 0.6
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
-    rng, used = check_random_state(random_state), varied_factors(data.factors)
-    if split is None:
-        parts = _draw(len(data.codes), train_size, test_size, max_samples, rng)
-    else:
-        parts = split_rows(data, split, 0.5, rng)
-    accuracy = _accuracies(data, used, code_selection, estimator, parts, n_jobs, rng)
-    return average_of(accuracy, used, average)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
+    rng, used = check_random_state(random_state), varied_factors(data)
+    accuracy = []
+    for part in data.parts or (data,):
+        if split is None:
+            rows = _draw(len(part.codes), train_size, test_size, max_samples, rng)
+        else:
+            rows = split_rows(part, split, 0.5, rng)
+        accuracy.append(
+            _accuracies(part, part.varied, code_selection, estimator, rows, n_jobs, rng)
+        )
+    return average_of(np.concatenate(accuracy), used, average)
 
 
 def _draw(

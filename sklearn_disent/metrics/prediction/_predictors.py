@@ -77,7 +77,9 @@ def correlation_matrix(
     nan_policy: NanPolicy = "raise",
 ) -> NDArray[np.float64]:
     """Absolute Pearson correlation (n_factors, n_codes) of factor values and codes."""
-    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    data = check_data(
+        factors, codes, None, nan_policy, sample_weight, continuous=True, per_factor=True
+    )
     return absolute_correlation(data)
 
 
@@ -112,7 +114,7 @@ def importance_matrix(
     random_state: RandomStateLike = None,
 ) -> NDArray[np.float64]:
     """Importance (n_factors, n_codes) of every code to a predictor of the factor from all codes."""
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     return importance_of(data, estimator, test_size, split, n_jobs, random_state).importance
 
 
@@ -130,7 +132,7 @@ def predictability_matrix(
     random_state: RandomStateLike = None,
 ) -> NDArray[np.float64]:
     """r^2 or held-out accuracy (n_factors, n_codes) of predicting a factor from one code."""
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     options = (method, classifier, test_size, split, n_jobs, random_state)
     return predictability_of(data, *options).relevance
 
@@ -145,6 +147,10 @@ def importance_of(
     random_state: int | RandomState | None,
 ) -> Importance:
     """Importance of all codes to one predictor per factor, and how well it predicts."""
+    if data.parts:
+        options = (estimator, test_size, split, n_jobs, random_state)
+        fits = [importance_of(part, *options) for part in data.parts]
+        return Importance(*map(np.concatenate, zip(*fits)))
     warn_if_constant(data.codes, "they predict no factor")
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
@@ -178,6 +184,10 @@ def predictability_of(
     An entry is the r^2 of a linear regression on all rows ("r2"), or the held-out accuracy of a
     linear classifier ("svc"); "auto" takes the latter for categorical factors only.
     """
+    if data.parts:
+        options = (method, classifier, test_size, split, n_jobs, random_state)
+        fits = [predictability_of(part, *options) for part in data.parts]
+        return Predictability(*map(np.concatenate, zip(*fits)))
     warn_if_constant(data.codes, "they predict no factor")
     used = np.ptp(data.factors, axis=0) > 0
     kinds = np.array(data.kinds)
@@ -201,6 +211,8 @@ def predictability_of(
 
 def absolute_correlation(data: Checked) -> NDArray[np.float64]:
     """Absolute Pearson correlation of factor values and codes, 0 where either is constant."""
+    if data.parts:
+        return np.vstack([absolute_correlation(part) for part in data.parts])
     weight = data.sample_weight
     Y, Z = standardize(data.values, weight), standardize(data.codes, weight)
     if weight is not None:

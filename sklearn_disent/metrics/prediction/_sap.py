@@ -57,7 +57,8 @@ def sap_score(
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors classified at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -106,7 +107,7 @@ def sap_score(
     >>> round(sap_score(factors, rng.normal(size=(2000, 2))), 2)
     0.0
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     data, units = restricted(data, groups)
     options = (method, classifier, test_size, split, n_jobs, random_state)
     fits = predictability_of(data, *options, units)
