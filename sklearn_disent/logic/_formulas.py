@@ -1,8 +1,7 @@
 """The formulas behind the operations: distances, products, residuals, aggregates.
 
 All take NumPy arrays or tensors, and keep two promises that plain formulas break: none underflows
-to
-0, which would turn false into true, and slopes are finite where the formula has none.
+to 0, which would turn false into true, and slopes are finite where the formula has none.
 """
 
 from __future__ import annotations
@@ -20,19 +19,32 @@ from ._arrays import is_tensor, namespace, root
 Array = NDArray[Any]
 
 
-def distance_of(kind: str, factor: float = 1.0) -> Callable[[Any, Any], Any]:
-    """Distances of rows; of all pairs of rows where two axes meet."""
+@dataclass(frozen=True)
+class Distance:
+    """Distances of rows, times a factor; of all pairs of rows where two axes meet."""
 
-    def distance(a: Any, b: Any) -> Any:
+    kind: str
+    factor: float = 1.0
+
+    def __call__(self, a: Any, b: Any) -> Any:
         a, b = _numbers(a, b)
-        out = _pairwise(a, b, kind)
+        out = _pairwise(a, b, self.kind)
         if out is None:
-            gap = a - b
-            out = _LENGTHS[kind](gap)
-        out = out if factor == 1 else factor * out
-        return out if is_tensor(out) else _keep_positive(np.asarray(out), a, b, kind, factor)
+            out = _LENGTHS[self.kind](a - b)
+        out = out if self.factor == 1 else self.factor * out
+        return out if is_tensor(out) else self._kept_positive(np.asarray(out), a, b)
 
-    return distance
+    def _kept_positive(self, out: Array, a: Array, b: Array) -> Array:
+        """Where squares underflow, the largest component alone bounds the norm."""
+        lost = out == 0
+        if lost.any():
+            a, b = (np.broadcast_to(x, (*out.shape, x.shape[-1])) for x in (a, b))
+            size = np.abs(a[lost] - b[lost]).max(axis=-1, initial=0.0)
+            tiny = namespace(out).tiny(out)
+            is_square = self.kind == "squared_euclidean"
+            least = tiny if is_square else np.maximum(self.factor * size, tiny)
+            out[lost] = np.where(size > 0, least, 0.0)
+        return out
 
 
 def _numbers(a: Any, b: Any) -> tuple[Any, Any]:
@@ -79,18 +91,6 @@ def _pairwise(a: Any, b: Any, kind: str) -> Any:
     shape = [1] * (a.ndim - 1)
     shape[of_a[0]], shape[of_b[0]] = len(rows[0]), len(rows[1])
     return (table if of_a < of_b else table.T).reshape(shape)
-
-
-def _keep_positive(out: Array, a: Array, b: Array, kind: str, factor: float) -> Array:
-    """Where squares underflow, the largest component alone bounds the norm."""
-    lost = out == 0
-    if lost.any():
-        a, b = (np.broadcast_to(x, (*out.shape, x.shape[-1])) for x in (a, b))
-        size = np.abs(a[lost] - b[lost]).max(axis=-1, initial=0.0)
-        tiny = namespace(out).tiny(out)
-        least = tiny if kind == "squared_euclidean" else np.maximum(factor * size, tiny)
-        out[lost] = np.where(size > 0, least, 0.0)
-    return out
 
 
 def step(height: float) -> Callable[[Any, Any], Any]:

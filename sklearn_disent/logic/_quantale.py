@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._arrays import detached, is_tensor, namespace
 from ._formulas import (
+    Distance,
     Moment,
     absorbing,
     adjoint,
-    distance_of,
     hypotenuse,
     is_zero,
     larger,
@@ -40,8 +40,6 @@ Function = Callable[..., ArrayLike]
 PremetricName = Literal[
     "euclidean",
     "squared_euclidean",
-    "half_euclidean",
-    "half_squared_euclidean",
     "manhattan",
     "0/1",
     "0/inf",
@@ -115,6 +113,44 @@ class Premetric(_Operation):
     """
 
     vectorized: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.function, Distance):
+            object.__setattr__(self, "_trusted", True)
+
+    @classmethod
+    def scaled(
+        cls, kind: Literal["euclidean", "squared_euclidean", "manhattan"], factor: float
+    ) -> Premetric:
+        """A distance times a positive number, which is a strict premetric, too.
+
+        Half the mean squared distance over all ordered pairs is the variance.
+
+        Parameters
+        ----------
+        kind : {"euclidean", "squared_euclidean", "manhattan"}
+            The distance.
+        factor : float
+            The number.
+
+        Returns
+        -------
+        premetric : Premetric
+
+        Examples
+        --------
+        >>> from sklearn_disent.logic import FiniteSet, Forall, Premetric, Semantics
+        >>> half = Premetric.scaled("squared_euclidean", 0.5)
+        >>> constant = Forall(FiniteSet([1, 3]), lambda x, y: x == y)
+        >>> constant.quantity(Semantics(half, forall="mean"))
+        1.0
+        """
+        if kind not in ("euclidean", "squared_euclidean", "manhattan") or not factor > 0:
+            raise ValueError(
+                "A distance is 'euclidean', 'squared_euclidean' or 'manhattan', times a number "
+                f"above 0, got {kind!r} and {factor!r}."
+            )
+        return cls(f"{factor:g} {kind}", Distance(kind, factor), vectorized=True)
 
     def __call__(self, left: Any, right: Any, *, ndim: int = 0, certify: bool = False) -> Any:
         """Distances of values that are laid out along the first `ndim` axes."""
@@ -329,7 +365,10 @@ class Aggregator(_Operation):
         """The aggregate of values that come in parts, all along the last axis."""
         if not isinstance(self.function, Moment):
             held = list(parts)
-            return self(namespace(*held).concatenate(held, -1) if len(held) > 1 else held[0])
+            lead = np.broadcast_shapes(*(tuple(part.shape[:-1]) for part in held))
+            xp = namespace(*held)
+            held = [xp.broadcast_to(part, (*lead, part.shape[-1])) for part in held]
+            return self(xp.concatenate(held, -1))
         return self.function.over(parts)
 
 
@@ -347,12 +386,9 @@ def _table(*operations: _Operation) -> Mapping[str, Any]:
 
 
 PREMETRICS: Mapping[str, Premetric] = _table(
-    Premetric("euclidean", distance_of("euclidean"), vectorized=True),
-    Premetric("squared_euclidean", distance_of("squared_euclidean"), vectorized=True),
-    # Half of a distance is one, too. Means over ordered pairs count every two twice.
-    Premetric("half_euclidean", distance_of("euclidean", 0.5), vectorized=True),
-    Premetric("half_squared_euclidean", distance_of("squared_euclidean", 0.5), vectorized=True),
-    Premetric("manhattan", distance_of("manhattan"), vectorized=True),
+    Premetric("euclidean", Distance("euclidean"), vectorized=True),
+    Premetric("squared_euclidean", Distance("squared_euclidean"), vectorized=True),
+    Premetric("manhattan", Distance("manhattan"), vectorized=True),
     Premetric("0/1", step(1.0), vectorized=True),
     Premetric("0/inf", step(np.inf), vectorized=True),
 )
@@ -434,8 +470,8 @@ class Semantics:
 
     Parameters
     ----------
-    premetric : {"euclidean", "squared_euclidean", "half_euclidean", "half_squared_euclidean", \
-            "manhattan", "0/1", "0/inf"}, Premetric or callable, default="euclidean"
+    premetric : {"euclidean", "squared_euclidean", "manhattan", "0/1", "0/inf"}, Premetric or \
+            callable, default="euclidean"
         For equality.
     conjunction : {"sum", "max", "root_sum_square", "log_sum_exp", "square_sum_root", "product"}, \
             Conjunction or callable, default="sum"

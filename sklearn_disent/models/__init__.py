@@ -6,6 +6,7 @@ from ._elbo import VAE, AnnealedVAE, BetaVAE
 from ._gan import InfoGAN
 from ._guidance import Guidance
 from ._labels import Labels
+from ._logic import Logic
 from ._logical import ProductVAE
 from ._memory import freed_memory_kept
 from ._module import VAEOutput
@@ -36,6 +37,7 @@ __all__ = [
     "InfoVAE",
     "Labels",
     "LinearSchedule",
+    "Logic",
     "NeuralNetTransformer",
     "ProductVAE",
     "ReconstructionLoss",

@@ -226,7 +226,6 @@ def test_premetric_values_by_hand():
     got = {name: float(d([0, 0], [3, 4])) for name, d in PREMETRICS.items()}
     assert got == {
         **{"euclidean": 5, "squared_euclidean": 25, "manhattan": 7, "0/1": 1, "0/inf": np.inf},
-        **{"half_euclidean": 2.5, "half_squared_euclidean": 12.5},
     }
 
 
