@@ -76,6 +76,8 @@ Zhang and Sugiyama (2024). Enriching disentanglement: from logical definitions t
 metrics. NeurIPS.
 """
 
+from . import properties
+from ._frame import FormulaError
 from ._predicates import (
     And,
     Equal,
@@ -87,6 +89,7 @@ from ._predicates import (
     Or,
     Predicate,
 )
+from ._property import ClosedForm, Evaluation, Property
 from ._quantale import (
     AGGREGATORS,
     CONJUNCTIONS,
@@ -102,9 +105,17 @@ from ._quantale import (
     Premetric,
     Semantics,
 )
+from ._symbols import Symbol, maps
 from ._terms import FiniteSet, Function, Term, Variable, functions
 
 __all__ = [
+    "Property",
+    "Evaluation",
+    "ClosedForm",
+    "Symbol",
+    "maps",
+    "FormulaError",
+    "properties",
     "FiniteSet",
     "Function",
     "functions",

@@ -5,23 +5,25 @@ from __future__ import annotations
 import inspect
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from ._quantale import Array, Conjunction, Disjunction, Negation, Semantics
-from ._terms import (
-    FiniteSet,
-    Function,
-    Term,
-    Variable,
-    _as_term,
-    _FunctionSet,
-    _guard,
+from ._arrays import detached, namespace
+from ._frame import FormulaError, Frame, Node
+from ._quantale import (
+    PREMETRICS,
+    Aggregator,
+    Array,
+    Conjunction,
+    Disjunction,
+    Negation,
+    Semantics,
 )
+from ._terms import Domain, Function, Term, Variable, _as_term, _FunctionSet, _guard
 
 
 class Guarantee(NamedTuple):
@@ -40,7 +42,7 @@ class Guarantee(NamedTuple):
     """Whether the quantity is 0 wherever the predicate is true."""
 
 
-class Predicate(ABC):
+class Predicate(Node, ABC):
     """Predicate over finite tables; compose with ``&``, ``|``, ``>>`` (if ... then) and ``~``.
 
     These operators bind more tightly than ``==``, so put equations in parentheses.
@@ -77,7 +79,7 @@ class Predicate(ABC):
         truth : bool, or ndarray of bool with one axis per variable in `over`
         """
         free = _variables(over)
-        value = _fill(self._truth(free), free)
+        value = _fill(self._truth(_frame_of(free)), free)
         return value if free else bool(value)
 
     def quantity(
@@ -115,7 +117,7 @@ class Predicate(ABC):
                 f"semantics must be a Semantics or None, got {semantics!r}. Write Semantics(...)."
             )
         free = _variables(over)
-        value = _fill(self._quantity(free, semantics), free)
+        value = _fill(self._quantity(_frame_of(free), semantics), free)
         return value if free else float(value)
 
     def guarantee(self, semantics: Semantics | None = None) -> Guarantee:
@@ -142,13 +144,28 @@ class Predicate(ABC):
         return self._guarantee(semantics or Semantics())
 
     @abstractmethod
-    def _truth(self, axes: tuple[Variable, ...]) -> Array: ...
+    def _truth(self, frame: Frame) -> Array: ...
 
     @abstractmethod
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array: ...
+    def _quantity(self, frame: Frame, semantics: Semantics, before: bool = False) -> Any:
+        """The quantity; `before` where it stands before an arrow, or is negated."""
 
     @abstractmethod
-    def _guarantee(self, semantics: Semantics) -> Guarantee: ...
+    def _guarantee(self, semantics: Semantics, before: bool = False) -> Guarantee: ...
+
+    @abstractmethod
+    def _parts(self) -> tuple[Any, ...]:
+        """Terms and predicates that it is made of."""
+
+    def _is_sharp(self, semantics: Semantics, before: bool) -> bool:
+        """Whether the quantity is either 0 or infinite."""
+        return False
+
+    def _free(self) -> dict[Variable, Any]:
+        return {v: at for part in self._parts() for v, at in part._free().items()}
+
+    def _pins(self) -> set[Variable]:
+        return set().union(*(part._pins() for part in self._parts()))
 
 
 def _variables(over: Variable | Sequence[Variable]) -> tuple[Variable, ...]:
@@ -158,13 +175,20 @@ def _variables(over: Variable | Sequence[Variable]) -> tuple[Variable, ...]:
     return free
 
 
+def _frame_of(free: tuple[Variable, ...]) -> Frame:
+    frame = Frame()
+    for variable in free:
+        frame = frame.with_axis({variable: variable.domain._positions(frame)})
+    return frame
+
+
 def _fill(values: Array, over: tuple[Variable, ...]) -> Array:
     return np.broadcast_to(values, [len(variable.domain) for variable in over]).copy()
 
 
-def _join(operation: Callable[..., Array], *parts: Array) -> Array:
+def _join(operation: Callable[..., Any], *parts: Any) -> Any:
     """Reduce tables that may vary along different variables."""
-    _guard(np.broadcast_shapes(*(part.shape for part in parts)))
+    _guard(np.broadcast_shapes(*(tuple(part.shape) for part in parts)))
     return reduce(operation, parts)
 
 
@@ -205,28 +229,56 @@ class Equal(Predicate):
                 )
             object.__setattr__(self, name, _as_term(side))
 
-    def __repr__(self) -> str:
+        sorts = [side._sort() for side in (self.left, self.right)]
+        if self.on is None and None not in sorts and sorts[0] != sorts[1]:
+            raise FormulaError(
+                self,
+                f"{self.left} is of the sort {sorts[0]!r} and {self.right} of the sort "
+                f"{sorts[1]!r}: they are never the same. Compare values of one sort, or name the "
+                "one that is meant by Equal(..., on=).",
+            ).within(self)
+
+    def _text(self) -> str:
         return f"{self.left} ={f'_{self.on}' if self.on else ''} {self.right}"
 
-    def _sides(self, axes: tuple[Variable, ...]) -> tuple[Array, Array]:
-        left, right = self.left._evaluate(axes), self.right._evaluate(axes)
-        shapes = left.shape[len(axes) :], right.shape[len(axes) :]
-        if shapes[0] != shapes[1]:
-            raise ValueError(
-                f"Cannot compare values of shapes {shapes[0]} and {shapes[1]} in {self}."
+    def _parts(self) -> tuple[Any, ...]:
+        return self.left, self.right
+
+    @property
+    def _own_sort(self) -> str | None:
+        return self.on or self.left._sort() or self.right._sort()
+
+    def _sides(self, frame: Frame, before: bool = False) -> tuple[Any, Any]:
+        if frame.data is not None and frame.data.same is not None and self._own_sort == "factors":
+            return frame.data.answers(self, frame, unknown_differs=before)
+        sides = self.left._evaluate(frame), self.right._evaluate(frame)
+        shapes = [tuple(side.shape[frame.ndim :]) for side in sides]
+        if sorted(shapes) == [(), (1,)]:  # a number, and a row of one
+            sides = (
+                sides[0].reshape(*sides[0].shape[: frame.ndim], 1),
+                sides[1].reshape(*sides[1].shape[: frame.ndim], 1),
             )
-        _guard(np.broadcast_shapes(left.shape, right.shape))
-        return left, right
+        elif shapes[0] != shapes[1]:
+            raise FormulaError(
+                self, f"Cannot compare values of shapes {shapes[0]} and {shapes[1]} in {self}."
+            )
+        lead = np.broadcast_shapes(*(tuple(side.shape[: frame.ndim]) for side in sides))
+        _guard(lead)
+        return sides
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        left, right = self._sides(axes)
+    def _truth(self, frame: Frame) -> Array:
+        left, right = map(detached, self._sides(frame))
         same = np.asarray(left == right, dtype=bool)
-        return np.asarray(same.all(axis=tuple(range(len(axes), same.ndim))))
+        return np.asarray(same.all(axis=tuple(range(frame.ndim, same.ndim))))
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        return semantics._premetric_on(self.on)(*self._sides(axes), ndim=len(axes))
+    def _quantity(self, frame: Frame, semantics: Semantics, before: bool = False) -> Any:
+        premetric = semantics._premetric_on(self._own_sort, before)
+        return premetric(*self._sides(frame, before), ndim=frame.ndim)
 
-    def _guarantee(self, semantics: Semantics) -> Guarantee:
+    def _is_sharp(self, semantics: Semantics, before: bool) -> bool:
+        return semantics._premetric_on(self._own_sort, before) is PREMETRICS["0/inf"]
+
+    def _guarantee(self, semantics: Semantics, before: bool = False) -> Guarantee:
         return Guarantee(True, True)
 
 
@@ -246,20 +298,28 @@ class _Connective(Predicate):
     def _joint(self, semantics: Semantics | None) -> Callable[..., Array]:
         """What joins two quantities; two truths without a semantics."""
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return f" {self._sign} ".join(f"({p})" for p in self.operands) or self._sign_of_none
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        parts = (p._truth(axes) for p in self.operands)
-        return _join(self._joint(None), np.asarray(self._truth_of_none), *parts)
+    def _parts(self) -> tuple[Any, ...]:
+        return self.operands
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
+    def _truth(self, frame: Frame) -> Array:
+        start = np.full((1,) * frame.ndim, self._truth_of_none)
+        return _join(self._joint(None), start, *(p._truth(frame) for p in self.operands))
+
+    def _quantity(self, frame: Frame, semantics: Semantics, before: bool = False) -> Any:
         if not self.operands:
-            return np.full((1,) * len(axes), 0.0 if self._truth_of_none else np.inf)
-        return _join(self._joint(semantics), *(p._quantity(axes, semantics) for p in self.operands))
+            return np.full((1,) * frame.ndim, 0.0 if self._truth_of_none else np.inf)
+        parts = (p._quantity(frame, semantics, before) for p in self.operands)
+        return _join(self._joint(semantics), *parts)
 
-    def _guarantee(self, semantics: Semantics) -> Guarantee:
-        parts = [p._guarantee(semantics) for p in self.operands]
+    def _is_sharp(self, semantics: Semantics, before: bool) -> bool:
+        is_sharp = all(p._is_sharp(semantics, before) for p in self.operands)
+        return is_sharp and cast(Any, self._joint(semantics))._trusted
+
+    def _guarantee(self, semantics: Semantics, before: bool = False) -> Guarantee:
+        parts = [p._guarantee(semantics, before) for p in self.operands]
         return Guarantee(all(p[0] for p in parts), all(p[1] for p in parts))
 
 
@@ -315,19 +375,29 @@ class Implies(Predicate):
     def __post_init__(self) -> None:
         _demand(self.condition, self.conclusion)
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return f"({self.condition}) → ({self.conclusion})"
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        return _join(lambda a, b: ~a | b, self.condition._truth(axes), self.conclusion._truth(axes))
+    def _parts(self) -> tuple[Any, ...]:
+        return self.condition, self.conclusion
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        condition = self.condition._quantity(axes, semantics)
-        return _join(semantics.implies, condition, self.conclusion._quantity(axes, semantics))
+    def _truth(self, frame: Frame) -> Array:
+        parts = self.condition._truth(frame), self.conclusion._truth(frame)
+        return _join(lambda a, b: ~a | b, *parts)
 
-    def _guarantee(self, semantics: Semantics) -> Guarantee:
-        a, b = self.condition._guarantee(semantics), self.conclusion._guarantee(semantics)
-        exact = semantics.implies.exact
+    def _quantity(self, frame: Frame, semantics: Semantics, before: bool = False) -> Any:
+        condition = self.condition._quantity(frame, semantics, not before)
+        conclusion = self.conclusion._quantity(frame, semantics, before)
+        return _join(semantics.implies, condition, conclusion)
+
+    def _guarantee(self, semantics: Semantics, before: bool = False) -> Guarantee:
+        a = self.condition._guarantee(semantics, not before)
+        b = self.conclusion._guarantee(semantics, before)
+        implies = semantics.implies
+        # With a condition that is either 0 or infinite, a residual is 0 or the conclusion.
+        exact = implies.exact or (
+            implies._trusted and self.condition._is_sharp(semantics, not before)
+        )
         return Guarantee(
             a.true_implies_zero and b.zero_implies_true,
             exact and a.zero_implies_true and b.true_implies_zero,
@@ -349,18 +419,21 @@ class Not(Predicate):
     def __post_init__(self) -> None:
         _demand(self.predicate)
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return f"¬({self.predicate})"
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        return ~self.predicate._truth(axes)
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.predicate,)
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
+    def _truth(self, frame: Frame) -> Array:
+        return ~self.predicate._truth(frame)
+
+    def _quantity(self, frame: Frame, semantics: Semantics, before: bool = False) -> Any:
         negation = cast(Negation, semantics.negation)
-        return negation(self.predicate._quantity(axes, semantics))
+        return negation(self.predicate._quantity(frame, semantics, not before))
 
-    def _guarantee(self, semantics: Semantics) -> Guarantee:
-        inner = self.predicate._guarantee(semantics)
+    def _guarantee(self, semantics: Semantics, before: bool = False) -> Guarantee:
+        inner = self.predicate._guarantee(semantics, not before)
         exact = cast(Negation, semantics.negation).exact
         return Guarantee(inner.true_implies_zero, exact and inner.zero_implies_true)
 
@@ -370,17 +443,20 @@ class _Quantifier(Predicate):
     variables: Any
     body: Any
 
+    _sign: ClassVar[str]
+
     def __post_init__(self) -> None:
         variables, body = self.variables, self.body
         given = tuple(variables) if isinstance(variables, (tuple, list)) else (variables,)
-        if given and all(isinstance(s, FiniteSet) for s in given) and callable(body):
+        pairs = getattr(given[0], "_pairs_of", None) if len(given) == 1 else None
+        if given and all(isinstance(s, Domain) for s in given) and callable(body):
             parameters = inspect.signature(body).parameters.values()
             names = [p.name for p in parameters if p.default is p.empty]
             given = given * len(names) if len(given) == 1 else given
-            if len(given) != len(names):
+            if len(given) != len(names) or (pairs and len(names) != 2):
                 raise ValueError(
                     f"The {len(given)} sets do not match the parameters {names} of the function. "
-                    "Give one set for all, or one for each."
+                    "Give one set for all, or one for each; a set of pairs has two parameters."
                 )
             given = tuple(map(Variable, names, given))
             body = body(*given)
@@ -393,24 +469,85 @@ class _Quantifier(Predicate):
         object.__setattr__(self, "variables", given)
         object.__setattr__(self, "body", body)
 
-    def __repr__(self) -> str:
-        sign = "∀" if isinstance(self, Forall) else "∃"
+    def _text(self) -> str:
         groups = itertools.groupby(self.variables, key=lambda v: v.domain)
         bound = ", ".join(f"{', '.join(v.name for v in vs)} ∈ {s}" for s, vs in groups)
-        return f"{sign} {bound}. {self.body}"
+        return f"{self._sign} {bound}. {self.body}"
 
-    def _rows(self, axes: tuple[Variable, ...], evaluate: Callable[..., Array]) -> Array:
+    def _parts(self) -> tuple[Any, ...]:
+        return self.body, *dict.fromkeys(v.domain for v in self.variables)
+
+    def _free(self) -> dict[Variable, Any]:
+        inside = {v: at for v, at in self.body._free().items() if v not in set(self.variables)}
+        return {**inside, **{v: at for d in self._domains for v, at in d._free().items()}}
+
+    @property
+    def _domains(self) -> list[Domain]:
+        return list(dict.fromkeys(v.domain for v in self.variables))
+
+    def _pins(self) -> set[Variable]:
+        own = {v for domain in self._domains for v in domain._free()}
+        return own | self.body._pins()
+
+    @cached_property
+    def _pinned(self) -> set[Variable]:
+        """Bound variables that take their values one by one: others depend on each of them."""
+        return self.body._pins() & set(self.variables)
+
+    def _frames(self, frame: Frame) -> Iterator[Frame]:
+        """Frames that together run over all values of the bound variables."""
+        positions: dict[Domain, Any] = {}
+        for domain in self._domains:
+            if not domain._solved:
+                positions[domain] = domain._positions(frame)
+                self._refuse_empty(domain, len(positions[domain]), frame)
+        if frame.data is not None and frame.data.pairs is not None and self._runs_over_pairs():
+            yield from frame.along_pairs(self.variables, self._pair_positions(frame))
+            return
+        if hasattr(self._domains[0], "_pairs_of"):
+            yield from self._domains[0]._frames(frame, self.variables)
+            return
+        own = {v: positions[v.domain] for v in self.variables}
+        pinned = [v for v in own if v in self._pinned]
+        rest = {v: own[v] for v in own if v not in self._pinned}
+        for at in itertools.product(*(own[v] for v in pinned)):
+            inner = frame
+            for variable, position in zip(pinned, at):
+                inner = inner.with_axis({variable: np.array([position])})
+            yield from inner.over(rest)
+
+    def _refuse_empty(self, domain: Domain, size: int, frame: Frame) -> None:
+        if size == 0 and frame.data is not None:
+            raise FormulaError(
+                domain,
+                f"The set {domain} is empty for these data, so that nothing is said. Check what "
+                "it is restricted to.",
+            )
+
+    def _runs_over_pairs(self) -> bool:
+        return len(self.variables) == 2 and all(v.domain._of_samples for v in self.variables)
+
+    def _pair_positions(self, frame: Frame) -> Any:
+        domain = self._domains[0]
+        choose = getattr(domain, "_chosen_pairs", None)
+        every = np.arange(len(frame.data.pairs))  # type: ignore[union-attr]
+        return every if choose is None else choose(frame, every)
+
+    def _tables(self, frame: Frame, evaluate: Callable[[Frame], Any]) -> Iterator[Any]:
         """Values of the body, with those of the bound variables on the last axis."""
-        sizes = tuple(len(v.domain) for v in self.variables)
-        if 0 in sizes:  # the body need not even make sense
-            return np.empty((1,) * len(axes) + (0,))
-        values = evaluate((*axes, *self.variables))
-        shape = values.shape[: len(axes)] + sizes if values.ndim else (1,) * len(axes) + sizes
-        _guard(shape)
-        return np.broadcast_to(values, shape).reshape(*shape[: len(axes)], -1)
+        found = False
+        for inner in self._frames(frame):
+            found = True
+            values = evaluate(inner)
+            sizes = tuple(len(inner.rows[axis[0]]) for axis in inner.axes[frame.ndim :])
+            lead = tuple(values.shape[: frame.ndim]) if values.ndim else (1,) * frame.ndim
+            values = namespace(values).broadcast_to(values, lead + sizes)
+            yield values.reshape(*lead, -1)
+        if not found:
+            yield np.empty((1,) * frame.ndim + (0,))
 
-    def _guarantee(self, semantics: Semantics) -> Guarantee:
-        return self.body._guarantee(semantics)
+    def _guarantee(self, semantics: Semantics, before: bool = False) -> Guarantee:
+        return self.body._guarantee(semantics, before)
 
 
 class Forall(_Quantifier):
@@ -447,17 +584,30 @@ class Forall(_Quantifier):
     3.0
     """
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        return np.asarray(self._rows(axes, self.body._truth).all(axis=-1))
+    _sign = "∀"
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
+    def _truth(self, frame: Frame) -> Array:
+        tables = self._tables(frame, self.body._truth)
+        return reduce(np.logical_and, (np.all(table, axis=-1) for table in tables))
+
+    def _quantity(self, frame: Frame, semantics: Semantics, before: bool = False) -> Any:
+        def evaluate(inner: Frame) -> Any:
+            return self.body._quantity(inner, semantics, before)
+
+        return self._aggregator(semantics)._over(self._tables(frame, evaluate))
+
+    def _is_sharp(self, semantics: Semantics, before: bool) -> bool:
+        return self._aggregator(semantics)._trusted and self.body._is_sharp(semantics, before)
+
+    def _aggregator(self, semantics: Semantics) -> Aggregator:
         own = {semantics._aggregator_of(variable.name) for variable in self.variables}
         if len(own) > 1:
-            raise ValueError(
+            raise FormulaError(
+                self,
                 f"The variables of {self} are aggregated jointly, but have different aggregators: "
-                f"{sorted(map(repr, own))}. Nest the quantifiers."
+                f"{sorted(map(repr, own))}. Nest the quantifiers.",
             )
-        return own.pop()(self._rows(axes, lambda inner: self.body._quantity(inner, semantics)))
+        return own.pop()
 
 
 class Exists(_Quantifier):
@@ -485,9 +635,42 @@ class Exists(_Quantifier):
     (False, 1.0)
     """
 
-    def _truth(self, axes: tuple[Variable, ...]) -> Array:
-        return np.asarray(self._rows(axes, self.body._truth).any(axis=-1))
+    _sign = "∃"
 
-    def _quantity(self, axes: tuple[Variable, ...], semantics: Semantics) -> Array:
-        rows = self._rows(axes, lambda inner: self.body._quantity(inner, semantics))
-        return rows.min(axis=-1, initial=np.inf)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        solved = [v.domain._solved for v in self.variables]
+        if any(solved) and not all(solved):
+            raise FormulaError(
+                self, "Variables that are solved for and others need quantifiers of their own."
+            ).within(self)
+
+    @property
+    def _solved(self) -> bool:
+        return self.variables[0].domain._solved
+
+    def _pins(self) -> set[Variable]:
+        # A problem is solved once for every value of what it depends on.
+        return super()._pins() | (set(self._free()) if self._solved else set())
+
+    def _truth(self, frame: Frame) -> Array:
+        if self._solved:
+            return self._domains[0]._decide(self, frame)
+        tables = self._tables(frame, self.body._truth)
+        return reduce(np.logical_or, (np.any(table, axis=-1) for table in tables))
+
+    def _quantity(self, frame: Frame, semantics: Semantics, before: bool = False) -> Any:
+        if self._solved:
+            return self._domains[0]._solve(self, frame, semantics, before)
+        least = None
+        for table in self._tables(frame, lambda f: self.body._quantity(f, semantics, before)):
+            xp = namespace(table)
+            if table.shape[-1] == 0:
+                return np.full(table.shape[:-1], np.inf)
+            new = xp.min(table, axis=-1)
+            least = new if least is None else xp.minimum(least, new)
+        return least
+
+    def _guarantee(self, semantics: Semantics, before: bool = False) -> Guarantee:
+        inner = self.body._guarantee(semantics, before)
+        return self._domains[0]._attained(inner) if self._solved else inner

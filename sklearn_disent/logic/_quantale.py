@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ._arrays import detached, is_tensor, namespace
+from ._formulas import (
+    Distance,
+    Moment,
+    absorbing,
+    adjoint,
+    hypotenuse,
+    is_zero,
+    larger,
+    log_sum_exp_of,
+    log_sum_exp_residual,
+    not_negative,
+    probabilistic,
+    root_difference,
+    smaller,
+    square_of_roots,
+    square_of_roots_residual,
+    step,
+    tanh_product,
+    unital,
+)
 
 Array = NDArray[Any]
 Function = Callable[..., ArrayLike]
 
 # Names in the tables below.
-PremetricName = Literal["euclidean", "squared_euclidean", "0/1", "0/inf"]
+PremetricName = Literal[
+    "euclidean",
+    "squared_euclidean",
+    "manhattan",
+    "0/1",
+    "0/inf",
+]
 ConjunctionName = Literal[
     "sum", "max", "root_sum_square", "log_sum_exp", "square_sum_root", "product"
 ]
@@ -23,28 +52,29 @@ ImplicationName = Literal["subtraction", "max_adjoint", "exact", "residual"]
 NegationName = Literal["complement", "reciprocal", "exact"]
 AggregatorName = Literal["max", "sum", "mean", "mean_square", "root_mean_square"]
 
-# A quantity that underflows would turn false into true: it stays at the least positive float.
-_TINY = float(np.finfo(float).smallest_subnormal)
 _PROBE = np.array([0.0, 0.5, 1.0, 2.0, np.inf])
 
 
-def _certify(what: str, rule: str, out: ArrayLike, wrong: Callable, *inputs: Array) -> Array:
-    """Return `out` as floats, or name the first input at which an operation breaks its rule."""
-    values = np.asarray(out, dtype=float)
+def _certify(what: str, rule: str, out: Any, wrong: Callable, *inputs: Any) -> Any:
+    """Return `out`, or name the first input at which an operation breaks its rule."""
+    values = detached(out)
     bad = np.broadcast_to(np.isnan(values) | (values < 0) | wrong(values == 0), values.shape)
     if bad.any():
         at = tuple(np.argwhere(bad)[0])
-        shown = ", ".join(str(x[at].tolist()) for x in inputs)
+        shown = ", ".join(str(detached(x)[at].tolist()) for x in inputs)
         raise ValueError(
             f"{what} must be in [0, inf] and {rule}, but it maps ({shown}) to {values[at]}."
         )
-    return values
+    return out
 
 
 @dataclass(frozen=True, repr=False)
 class _Operation:
     name: str
-    function: Callable[..., ArrayLike]
+    function: Callable[..., Any]
+
+    # Those in the tables keep their rules by construction; others are checked at every value.
+    _trusted: ClassVar[bool] = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -55,10 +85,13 @@ class _Operation:
             return _named, (type(self), self.name)
         return super().__reduce_ex__(protocol)
 
-    def _pair(self, a: ArrayLike, b: ArrayLike) -> tuple[Array, Array, Array]:
-        a, b = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(b, dtype=float))
+    def _pair(self, a: Any, b: Any) -> tuple[Any, Any, Any]:
+        xp = namespace(a, b)
+        a, b = xp.floats(a, b if is_tensor(b) else None), xp.floats(b, a if is_tensor(a) else None)
+        if not is_tensor(a):
+            a, b = np.broadcast_arrays(a, b)
         with np.errstate(all="ignore"):  # inf - inf and 0 * inf are settled by the operations
-            return a, b, np.asarray(self.function(a, b), dtype=float)
+            return a, b, xp.floats(self.function(a, b), a)
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,19 +114,66 @@ class Premetric(_Operation):
 
     vectorized: bool = False
 
-    def __call__(self, left: ArrayLike, right: ArrayLike, *, ndim: int = 0) -> Array:
+    def __post_init__(self) -> None:
+        if isinstance(self.function, Distance):
+            object.__setattr__(self, "_trusted", True)
+
+    @classmethod
+    def scaled(
+        cls, kind: Literal["euclidean", "squared_euclidean", "manhattan"], factor: float
+    ) -> Premetric:
+        """A distance times a positive number, which is a strict premetric, too.
+
+        Half the mean squared distance over all ordered pairs is the variance.
+
+        Parameters
+        ----------
+        kind : {"euclidean", "squared_euclidean", "manhattan"}
+            The distance.
+        factor : float
+            The number.
+
+        Returns
+        -------
+        premetric : Premetric
+
+        Examples
+        --------
+        >>> from sklearn_disent.logic import FiniteSet, Forall, Premetric, Semantics
+        >>> half = Premetric.scaled("squared_euclidean", 0.5)
+        >>> constant = Forall(FiniteSet([1, 3]), lambda x, y: x == y)
+        >>> constant.quantity(Semantics(half, forall="mean"))
+        1.0
+        """
+        if kind not in ("euclidean", "squared_euclidean", "manhattan") or not factor > 0:
+            raise ValueError(
+                "A distance is 'euclidean', 'squared_euclidean' or 'manhattan', times a number "
+                f"above 0, got {kind!r} and {factor!r}."
+            )
+        return cls(f"{factor:g} {kind}", Distance(kind, factor), vectorized=True)
+
+    def __call__(self, left: Any, right: Any, *, ndim: int = 0, certify: bool = False) -> Any:
         """Distances of values that are laid out along the first `ndim` axes."""
-        left, right = np.broadcast_arrays(left, right)
-        lead = left.shape[:ndim]
-        if self.vectorized:
-            rows = (*lead, int(np.prod(left.shape[ndim:])))
+        left, right = (x if is_tensor(x) else np.asarray(x) for x in (left, right))
+        if self._trusted and not certify:
+            rows = ((*x.shape[:ndim], int(np.prod(x.shape[ndim:]))) for x in (left, right))
             with np.errstate(all="ignore"):
-                out = self.function(left.reshape(rows), right.reshape(rows))
+                return self.function(*(x.reshape(row) for x, row in zip((left, right), rows)))
+        shape = np.broadcast_shapes(left.shape, right.shape)
+        left, right = (namespace(x).broadcast_to(x, shape) for x in (left, right))
+        lead = tuple(left.shape[:ndim])
+        if self.vectorized:
+            size = (*lead, int(np.prod(left.shape[ndim:])))
+            with np.errstate(all="ignore"):
+                out = self.function(left.reshape(size), right.reshape(size))
         else:
+            left, right = detached(left), detached(right)
             flat = (self.function(left[at], right[at]) for at in np.ndindex(lead))
             out = np.fromiter(flat, dtype=float, count=int(np.prod(lead))).reshape(lead)
-        same = (left == right).astype(bool).all(axis=tuple(range(ndim, left.ndim)))
+        same = detached(left) == detached(right)
+        same = same.astype(bool).all(axis=tuple(range(ndim, left.ndim)))
         rule = "0 exactly at equal values (a strict premetric)"
+        out = namespace(out).floats(out)
         return _certify(repr(self), rule, out, lambda zero: zero != same, left, right)
 
     def check(self, values: ArrayLike) -> None:
@@ -105,60 +185,7 @@ class Premetric(_Operation):
             The elements.
         """
         rows = np.asarray(values)
-        self(rows[:, None], rows[None], ndim=2)
-
-
-def _norm(square: bool) -> Callable[[Array, Array], Array]:
-    def distance(a: Array, b: Array) -> Array:
-        try:
-            a, b = a.astype(float, copy=False), b.astype(float, copy=False)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"The Euclidean premetrics need numbers, got values such as {a.ravel()[0]!r}. "
-                "Choose '0/1' for labels, or a Premetric of your own."
-            ) from None
-        gap = a - b
-        out = np.einsum("...i,...i->...", gap, gap)
-        out = np.asarray(out if square else np.sqrt(out))
-        # Where squares underflow, the largest component alone bounds the norm.
-        lost = out == 0
-        size = np.abs(gap[lost]).max(axis=-1, initial=0.0)
-        out[lost] = np.where(size > 0, _TINY, 0.0) if square else size
-        return out
-
-    return distance
-
-
-def _step(height: float) -> Callable[[Array, Array], Array]:
-    return lambda a, b: np.where((a != b).astype(bool).any(axis=-1), height, 0.0)
-
-
-def _unital(f: Callable) -> Callable:
-    """Settle a conjunction at its unit 0 and at infinity, where formulas give inf - inf."""
-
-    def product(a: Array, b: Array) -> Array:
-        out = np.where(np.isinf(a) | np.isinf(b), np.inf, f(a, b))
-        return np.where(a == 0, b, np.where(b == 0, a, out))
-
-    return product
-
-
-def _adjoint(f: Callable) -> Callable:
-    """Settle a residual: 0 exactly where a >= b."""
-    return lambda a, b: np.where(
-        a >= b, 0.0, np.where(np.isinf(b), np.inf, np.maximum(f(a, b), _TINY))
-    )
-
-
-def _absorbing(f: Callable) -> Callable:
-    """Settle a disjunction, given as f(smaller, larger), at 0 and at its unit infinity."""
-
-    def product(a: Array, b: Array) -> Array:
-        low, high = np.minimum(a, b), np.maximum(a, b)
-        out = np.where(np.isinf(high), low, np.clip(f(low, high), _TINY, None))
-        return np.where(low == 0, 0.0, out)
-
-    return product
+        self(rows[:, None], rows[None], ndim=2, certify=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,17 +208,19 @@ class Conjunction(_Operation):
     def __post_init__(self) -> None:
         self(_PROBE[:, None], _PROBE)
 
-    def __call__(self, a: ArrayLike, b: ArrayLike) -> Array:
+    def __call__(self, a: Any, b: Any) -> Any:
         a, b, out = self._pair(a, b)
-        rule = "0 exactly at (0, 0)"
-        return _certify(repr(self), rule, out, lambda z: z != ((a == 0) & (b == 0)), a, b)
+        if self._trusted:
+            return out
+        x, y, rule = detached(a), detached(b), "0 exactly at (0, 0)"
+        return _certify(repr(self), rule, out, lambda z: z != ((x == 0) & (y == 0)), a, b)
 
     @property
     def implication(self) -> Implication:
         """The implication adjoint to this conjunction."""
         if self.residual is None:
             raise ValueError(f"{self!r} has no residual. Pass one, or choose an implication.")
-        return Implication(f"{self.name} residual", self.residual)
+        return _residual_of(self.name, self.residual, self._trusted)
 
     @classmethod
     def from_isomorphism(cls, name: str, forward: Callable, backward: Callable) -> Conjunction:
@@ -215,8 +244,8 @@ class Conjunction(_Operation):
         """
         return cls(
             name,
-            _unital(lambda a, b: backward(forward(a) + forward(b))),
-            _adjoint(lambda a, b: backward(np.maximum(forward(b) - forward(a), 0.0))),
+            unital(lambda a, b: backward(forward(a) + forward(b))),
+            adjoint(lambda a, b: backward(not_negative(forward(b) - forward(a)))),
         )
 
 
@@ -235,10 +264,12 @@ class Disjunction(_Operation):
     def __post_init__(self) -> None:
         self(_PROBE[:, None], _PROBE)
 
-    def __call__(self, a: ArrayLike, b: ArrayLike) -> Array:
+    def __call__(self, a: Any, b: Any) -> Any:
         a, b, out = self._pair(a, b)
-        rule = "0 exactly where an argument is 0"
-        return _certify(repr(self), rule, out, lambda z: z != ((a == 0) | (b == 0)), a, b)
+        if self._trusted:
+            return out
+        x, y, rule = detached(a), detached(b), "0 exactly where an argument is 0"
+        return _certify(repr(self), rule, out, lambda z: z != ((x == 0) | (y == 0)), a, b)
 
 
 @dataclass(frozen=True, repr=False)
@@ -260,9 +291,11 @@ class Implication(_Operation):
     def __post_init__(self) -> None:
         self(_PROBE[:, None], _PROBE)
 
-    def __call__(self, a: ArrayLike, b: ArrayLike) -> Array:
+    def __call__(self, a: Any, b: Any) -> Any:
         a, b, out = self._pair(a, b)
-        broken = (a == 0) & (b > 0)
+        if self._trusted:
+            return out
+        broken = (detached(a) == 0) & (detached(b) > 0)
         rule = f"not 0 where a = 0 < b{', 0 elsewhere' * self.exact}"
         return _certify(
             repr(self), rule, out, lambda z: (z == broken) if self.exact else z & broken, a, b
@@ -288,14 +321,15 @@ class Negation(_Operation):
     def __post_init__(self) -> None:
         self(_PROBE)
 
-    def __call__(self, a: ArrayLike) -> Array:
-        a = np.asarray(a, dtype=float)
+    def __call__(self, a: Any) -> Any:
+        xp = namespace(a)
+        a = xp.floats(a)
         with np.errstate(all="ignore"):
-            out = self.function(a)
-        rule = f"not 0 at 0{', 0 elsewhere' * self.exact}"
-        return _certify(
-            repr(self), rule, out, lambda z: (z == (a == 0)) if self.exact else z & (a == 0), a
-        )
+            out = xp.floats(self.function(a), a)
+        if self._trusted:
+            return out
+        zero, rule = detached(a) == 0, f"not 0 at 0{', 0 elsewhere' * self.exact}"
+        return _certify(repr(self), rule, out, lambda z: (z == zero) if self.exact else z & zero, a)
 
 
 @dataclass(frozen=True, repr=False)
@@ -316,97 +350,86 @@ class Aggregator(_Operation):
     def __post_init__(self) -> None:
         self(np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0], [2, 2, 2], [1, 2, np.inf]]))
 
-    def __call__(self, values: ArrayLike) -> Array:
-        values = np.asarray(values, dtype=float)
+    def __call__(self, values: Any) -> Any:
+        values = namespace(values).floats(values)
         if values.shape[-1] == 0:
-            return np.zeros(values.shape[:-1])
+            return values.sum(-1)
         with np.errstate(all="ignore"):
             out = self.function(values, axis=-1)
-        rule = "0 exactly when all values are 0"
-        return _certify(repr(self), rule, out, lambda z: z != (values == 0).all(axis=-1), values)
+        if self._trusted:
+            return out
+        zero, rule = (detached(values) == 0).all(axis=-1), "0 exactly when all values are 0"
+        return _certify(repr(self), rule, out, lambda z: z != zero, values)
+
+    def _over(self, parts: Iterable[Any]) -> Any:
+        """The aggregate of values that come in parts, all along the last axis."""
+        if not isinstance(self.function, Moment):
+            held = list(parts)
+            lead = np.broadcast_shapes(*(tuple(part.shape[:-1]) for part in held))
+            xp = namespace(*held)
+            held = [xp.broadcast_to(part, (*lead, part.shape[-1])) for part in held]
+            return self(xp.concatenate(held, -1))
+        return self.function.over(parts)
 
 
-def _mean(power: int, root: bool = False) -> Callable[..., Array]:
-    def mean(values: Array, axis: int) -> Array:
-        out = np.mean(values**power, axis=axis)
-        out = np.sqrt(out) if root else out
-        return np.where((values > 0).any(axis=axis), np.maximum(out, _TINY), 0.0)
-
-    return mean
-
-
-def _log_sum_exp(a: Array, b: Array) -> Array:
-    low, high = np.minimum(a, b), np.maximum(a, b)
-    return high + np.log1p(-np.exp(low - high) * np.expm1(-low))
-
-
-def _probabilistic(low: Array, high: Array) -> Array:
-    near = -np.log1p(-np.expm1(-low) * np.expm1(-high))
-    return np.where(low < 1, near, low - np.log1p(np.exp(low - high) - np.exp(-high)))
-
-
-def _tanh(low: Array, high: Array) -> Array:
-    # artanh(tanh a tanh b) = (log cosh(a + b) - log cosh(a - b)) / 2, for where tanh is 1.
-    far = np.log1p(np.exp(-2 * (low + high))) - np.log1p(np.exp(-2 * (high - low)))
-    return np.where(low < 1, np.arctanh(np.tanh(low) * np.tanh(high)), low + far / 2)
+@lru_cache
+def _residual_of(name: str, residual: Callable[..., Any], trusted: bool) -> Implication:
+    implication = Implication(f"{name} residual", residual)
+    object.__setattr__(implication, "_trusted", trusted)
+    return implication
 
 
 def _table(*operations: _Operation) -> Mapping[str, Any]:
+    for operation in operations:
+        object.__setattr__(operation, "_trusted", True)
     return MappingProxyType({operation.name: operation for operation in operations})
 
 
 PREMETRICS: Mapping[str, Premetric] = _table(
-    Premetric("euclidean", _norm(square=False), vectorized=True),
-    Premetric("squared_euclidean", _norm(square=True), vectorized=True),
-    Premetric("0/1", _step(1.0), vectorized=True),
-    Premetric("0/inf", _step(np.inf), vectorized=True),
+    Premetric("euclidean", Distance("euclidean"), vectorized=True),
+    Premetric("squared_euclidean", Distance("squared_euclidean"), vectorized=True),
+    Premetric("manhattan", Distance("manhattan"), vectorized=True),
+    Premetric("0/1", step(1.0), vectorized=True),
+    Premetric("0/inf", step(np.inf), vectorized=True),
 )
 CONJUNCTIONS: Mapping[str, Conjunction] = _table(
-    Conjunction("sum", np.add, _adjoint(lambda a, b: b - a)),
-    Conjunction("max", np.maximum, _adjoint(lambda a, b: b)),
-    Conjunction(
-        "root_sum_square", np.hypot, _adjoint(lambda a, b: np.sqrt(b - a) * np.sqrt(b + a))
-    ),
-    Conjunction(  # log(exp(a) + exp(b) - 1)
-        "log_sum_exp",
-        _unital(_log_sum_exp),
-        _adjoint(lambda a, b: np.logaddexp(0.0, b + np.log(-np.expm1(a - b)))),
-    ),
-    Conjunction(  # (sqrt(a) + sqrt(b))^2
-        "square_sum_root",
-        _unital(lambda a, b: a + b + 2 * np.sqrt(a) * np.sqrt(b)),
-        _adjoint(lambda a, b: ((b - a) / (np.sqrt(b) + np.sqrt(a))) ** 2),
-    ),
+    Conjunction("sum", lambda a, b: a + b, adjoint(lambda a, b: b - a)),
+    Conjunction("max", larger, adjoint(lambda a, b: b)),
+    Conjunction("root_sum_square", unital(hypotenuse), adjoint(root_difference)),
+    # log(exp(a) + exp(b) - 1)
+    Conjunction("log_sum_exp", unital(log_sum_exp_of), adjoint(log_sum_exp_residual)),
+    # (sqrt(a) + sqrt(b))^2
+    Conjunction("square_sum_root", unital(square_of_roots), adjoint(square_of_roots_residual)),
     Conjunction(  # (1 + a)(1 + b) - 1
-        "product", _unital(lambda a, b: a + b + a * b), _adjoint(lambda a, b: (b - a) / (1 + a))
+        "product", unital(lambda a, b: a + b + a * b), adjoint(lambda a, b: (b - a) / (1 + a))
     ),
 )
 DISJUNCTIONS: Mapping[str, Disjunction] = _table(
-    Disjunction("min", np.minimum),
-    Disjunction("harmonic", _absorbing(lambda a, b: a / (1 + a / b))),  # ab / (a + b)
+    Disjunction("min", smaller),
+    Disjunction("harmonic", absorbing(lambda a, b: a / (1 + a / b))),  # ab / (a + b)
     Disjunction(  # ab / sqrt(a^2 + b^2)
-        "inverse_root_sum_square", _absorbing(lambda a, b: a / np.hypot(1.0, a / b))
+        "inverse_root_sum_square", absorbing(lambda a, b: a / hypotenuse(1.0, a / b))
     ),
     # -log(1 - (1 - exp(-a))(1 - exp(-b)))
-    Disjunction("probabilistic", _absorbing(_probabilistic)),
-    Disjunction("tanh", _absorbing(_tanh)),
+    Disjunction("probabilistic", absorbing(probabilistic)),
+    Disjunction("tanh", absorbing(tanh_product)),
 )
 IMPLICATIONS: Mapping[str, Implication] = _table(
     Implication("subtraction", CONJUNCTIONS["sum"].implication.function),
     Implication("max_adjoint", CONJUNCTIONS["max"].implication.function),
-    Implication("exact", lambda a, b: np.where(a == 0, b, 0.0), exact=True),
+    Implication("exact", lambda a, b: namespace(a, b).where(a == 0, b, 0.0), exact=True),
 )
 NEGATIONS: Mapping[str, Negation] = _table(
-    Negation("complement", lambda a: np.maximum(1.0 - a, 0.0)),
+    Negation("complement", lambda a: not_negative(1.0 - a)),
     Negation("reciprocal", lambda a: 1.0 / a),
-    Negation("exact", lambda a: np.where(a == 0, 1.0, 0.0), exact=True),
+    Negation("exact", is_zero, exact=True),
 )
 AGGREGATORS: Mapping[str, Aggregator] = _table(
-    Aggregator("max", np.max),
-    Aggregator("sum", np.sum),
-    Aggregator("mean", _mean(1)),
-    Aggregator("mean_square", _mean(2)),
-    Aggregator("root_mean_square", _mean(2, root=True)),
+    Aggregator("max", Moment(0)),
+    Aggregator("sum", Moment(1, average=False)),
+    Aggregator("mean", Moment(1)),
+    Aggregator("mean_square", Moment(2)),
+    Aggregator("root_mean_square", Moment(2, root=True)),
 )
 
 
@@ -447,8 +470,8 @@ class Semantics:
 
     Parameters
     ----------
-    premetric : {"euclidean", "squared_euclidean", "0/1", "0/inf"}, Premetric or callable, \
-            default="euclidean"
+    premetric : {"euclidean", "squared_euclidean", "manhattan", "0/1", "0/inf"}, Premetric or \
+            callable, default="euclidean"
         For equality.
     conjunction : {"sum", "max", "root_sum_square", "log_sum_exp", "square_sum_root", "product"}, \
             Conjunction or callable, default="sum"
@@ -465,7 +488,11 @@ class Semantics:
             default="max"
         For `Forall`. `Exists` is always the infimum.
     premetrics : dict, default={}
-        Premetrics of single sorts of values: ``{"Y": "0/1"}`` is for ``Equal(a, b, on="Y")``.
+        Premetrics of single sorts of values: ``{"Y": "0/1"}`` is for ``Equal(a, b, on="Y")``. In a
+        `Property`, the factors have the sort "factors" and the codes "codes".
+    conditions : dict, default={"factors": "0/inf"}
+        The same for equations that stand before an arrow, or are negated. Factors are the same or
+        not: a code that depends on its factor alone then has the quantity 0, however steep it is.
     aggregators : dict, default={}
         Aggregators of single variables, by the variable's name.
 
@@ -490,6 +517,9 @@ class Semantics:
     negation: Negation | NegationName | Function = "complement"
     forall: Aggregator | AggregatorName | Function = "max"
     premetrics: Mapping[str, Premetric | PremetricName | Function] = field(default_factory=dict)
+    conditions: Mapping[str, Premetric | PremetricName | Function] = field(
+        default_factory=lambda: {"factors": "0/inf"}
+    )
     aggregators: Mapping[str, Aggregator | AggregatorName | Function] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -499,7 +529,8 @@ class Semantics:
             # "residual" is resolved by `implies`: it follows the conjunction through `replace`.
             if kind is not Implication or choice != "residual":
                 object.__setattr__(self, item.name, _choose(kind, choice, item.name))
-        for name, kind in (("premetrics", Premetric), ("aggregators", Aggregator)):
+        tables = ("premetrics", Premetric), ("conditions", Premetric), ("aggregators", Aggregator)
+        for name, kind in tables:
             given = getattr(self, name).items()
             chosen = {key: _choose(kind, choice, f"{name}[{key!r}]") for key, choice in given}
             object.__setattr__(self, name, chosen)
@@ -513,7 +544,10 @@ class Semantics:
 
     # After __post_init__ all names have become objects, which the annotations do not say.
 
-    def _premetric_on(self, sort: str | None) -> Premetric:
+    def _premetric_on(self, sort: str | None, before: bool = False) -> Premetric:
+        """The premetric of a sort, `before` an arrow or elsewhere."""
+        if before and sort in self.conditions:
+            return cast(Premetric, self.conditions[sort])
         chosen = self.premetric if sort is None else self.premetrics.get(sort, self.premetric)
         return cast(Premetric, chosen)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .._params import validated
+from ._arrays import is_tensor
+from ._frame import FormulaError, Frame, Node, Positions
 from ._quantale import Array
 
 if TYPE_CHECKING:
@@ -60,8 +62,33 @@ def _guard(shape: tuple[int, ...]) -> None:
         )
 
 
+class Domain(Node):
+    """What a variable ranges over."""
+
+    name: str
+    _of_samples = False
+    """Whether its elements are samples, of which tuples are drawn where there are too many."""
+    _solved = False
+    """Whether "exists" is solved instead of enumerated."""
+
+    def _text(self) -> str:
+        return self.name
+
+    def _positions(self, frame: Frame) -> Positions:
+        """Numbers of the elements."""
+        raise NotImplementedError
+
+    def _values_at(self, frame: Frame, positions: Positions) -> Any:
+        """The elements with these numbers, along the first axis."""
+        raise NotImplementedError
+
+    def _sort(self) -> str | None:
+        """The sort of the elements: "factors", "codes", "index", or None."""
+        return None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class FiniteSet:
+class FiniteSet(Domain):
     """Finite set of distinct elements: numbers, strings, or rows of one length.
 
     ``A * B`` is the set of pairs. Number samples that may repeat: take ``FiniteSet(range(n))``,
@@ -108,8 +135,11 @@ class FiniteSet:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.values, dtype=dtype)
 
-    def __repr__(self) -> str:
-        return self.name
+    def _positions(self, frame: Frame) -> Positions:
+        return np.arange(len(self))
+
+    def _values_at(self, frame: Frame, positions: Positions) -> Any:
+        return self.values[positions]
 
     def __mul__(self, other: FiniteSet) -> FiniteSet:
         pairs = [_key(a) + _key(b) for a in self for b in other]
@@ -140,7 +170,7 @@ class FiniteSet:
         return np.array(flat, dtype=np.intp).reshape(lead)
 
 
-class Term(ABC):
+class Term(Node, ABC):
     """Something with a value: a variable, a component, a value of a function or a constant."""
 
     __array_ufunc__ = None  # so that `array == term` asks the term
@@ -159,8 +189,12 @@ class Term(ABC):
 
     __hash__ = object.__hash__
 
+    def _sort(self) -> str | None:
+        """What kind of value it is: "factors", "codes", "index", or None where that is open."""
+        return None
+
     @abstractmethod
-    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
+    def _evaluate(self, frame: Frame) -> Any:
         """Values on an axis per variable (of length 1 where they do not vary), then their own."""
 
 
@@ -234,7 +268,7 @@ class Function:
         distinct = {_key(value): value for value in self.values}
         return FiniteSet(list(distinct.values()), name or f"{self.name}({self.domain.name})")
 
-    def _gather(self, axes: tuple[Variable, ...], places: Array) -> Array:
+    def _gather(self, frame: Frame, places: Array) -> Array:
         return self.values[places]
 
 
@@ -299,48 +333,45 @@ class Variable(Term):
     name: str
     domain: FiniteSet
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return self.name
 
     def __call__(self, *arguments: Any) -> Term:
-        if not isinstance(self.domain, _FunctionSet):
+        if not isinstance(self.domain, _FunctionSet) and not hasattr(self.domain, "_applied"):
             raise TypeError(
                 f"variable {self.name} ranges over {self.domain.name}, which is not a set of "
                 "functions, so it cannot be called. Make one with functions(source, target)."
             )
+        if hasattr(self.domain, "_applied"):
+            return self.domain._applied(self, *arguments)
         return _Apply(self, _tuple(arguments))
 
-    def _axis(self, axes: tuple[Variable, ...]) -> int:
-        for at in reversed(range(len(axes))):  # the innermost binding counts
-            if axes[at] is self:
-                return at
-        hint = " (another variable of this name is bound)" * any(v.name == self.name for v in axes)
-        raise ValueError(
-            f"variable {self.name} is not bound{hint}. Bind it by Forall or Exists, or list it "
-            "in over= to get a value for each of its elements."
-        )
+    def _free(self) -> dict[Variable, Any]:
+        return {self: self}
 
-    def _spread(self, axes: tuple[Variable, ...], rows: Array) -> Array:
-        shape = [1] * len(axes)
-        shape[self._axis(axes)] = len(self.domain)
-        return rows.reshape(*shape, *rows.shape[1:])
+    def _sort(self) -> str | None:
+        return self.domain._sort()
 
-    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
-        return self._spread(axes, self.domain.values)
+    def _evaluate(self, frame: Frame) -> Any:
+        if self.domain._solved:
+            return frame.found[self].value(frame.ndim)
+        frame.axis_of(self)
+        return frame.spread(self, self.domain._values_at(frame, frame.rows[self]))
 
-    def _gather(self, axes: tuple[Variable, ...], places: Array) -> Array:
-        return self.domain.values[self._spread(axes, np.arange(len(self.domain))), places]
+    def _gather(self, frame: Frame, places: Array) -> Array:
+        frame.axis_of(self)
+        return self.domain.values[frame.spread(self, frame.rows[self]), places]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Constant(Term):
     value: Array
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return str(self.value.tolist())
 
-    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
-        return self.value.reshape((1,) * len(axes) + self.value.shape)
+    def _evaluate(self, frame: Frame) -> Any:
+        return self.value.reshape((1,) * frame.ndim + self.value.shape)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -348,30 +379,63 @@ class _Component(Term):
     term: Term
     index: Any
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return f"{self.term}[{self.index}]"
 
-    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
-        values = self.term._evaluate(axes)
+    def _free(self) -> dict[Variable, Any]:
+        own = self.index._free() if isinstance(self.index, Term) else {}
+        return {**self.term._free(), **own}
+
+    def _pins(self) -> set[Variable]:
+        return self.term._pins()
+
+    def _sort(self) -> str | None:
+        return self.term._sort()
+
+    def _evaluate(self, frame: Frame) -> Any:
+        values = self.term._evaluate(frame)
         try:
-            return values[(slice(None),) * len(axes) + (self.index,)]
+            if isinstance(self.index, Term):
+                return self._chosen(values, self.index._evaluate(frame), frame.ndim)
+            return values[(slice(None),) * frame.ndim + (self.index,)]
         except IndexError:
-            raise ValueError(
+            raise FormulaError(
+                self,
                 f"{self} does not exist: values of {self.term} have shape "
-                f"{values.shape[len(axes) :]}."
+                f"{tuple(values.shape[frame.ndim :])}.",
             ) from None
+
+    def _chosen(self, values: Any, index: Array, ndim: int) -> Any:
+        """Components whose number is itself a value: of a variable, of a function."""
+        if index.dtype.kind not in "iu" or index.ndim != ndim or values.ndim == ndim:
+            raise FormulaError(
+                self, f"{self.index} must be the number of a component of {self.term}."
+            )
+        lead = np.broadcast_shapes(values.shape[:ndim], index.shape)
+        _guard(lead)
+        at = tuple(np.ogrid[tuple(map(slice, lead))]) if lead else ()
+        spread = np.broadcast_to(index, lead)
+        if is_tensor(values):
+            return values.expand(*lead, *values.shape[ndim:])[(*at, spread)]
+        return np.broadcast_to(values, lead + values.shape[ndim:])[(*at, spread)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Tuple(Term):
     terms: tuple[Term, ...]
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return ", ".join(map(repr, self.terms))
 
-    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
-        k = len(axes)
-        parts = [term._evaluate(axes) for term in self.terms]
+    def _free(self) -> dict[Variable, Any]:
+        return {v: at for term in self.terms for v, at in term._free().items()}
+
+    def _pins(self) -> set[Variable]:
+        return set().union(*(term._pins() for term in self.terms))
+
+    def _evaluate(self, frame: Frame) -> Any:
+        k = frame.ndim
+        parts = [term._evaluate(frame) for term in self.terms]
         parts = [part if part.ndim > k else part[..., None] for part in parts]
         if len({part.dtype.kind in "US" for part in parts}) == 2:
             parts = [part.astype(object) for part in parts]
@@ -385,19 +449,27 @@ class _Apply(Term):
     function: Function | Variable
     argument: Term
 
-    def __repr__(self) -> str:
+    def _text(self) -> str:
         return f"{self.function}({self.argument})"
 
-    def _evaluate(self, axes: tuple[Variable, ...]) -> Array:
+    def _free(self) -> dict[Variable, Any]:
+        own = {self.function: self.function} if isinstance(self.function, Variable) else {}
+        return {**own, **self.argument._free()}
+
+    def _pins(self) -> set[Variable]:
+        return self.argument._pins()
+
+    def _evaluate(self, frame: Frame) -> Any:
         function, argument = self.function, self.argument
         source = function.domain
         if isinstance(function, Variable):
             source = cast(_FunctionSet, function.domain).source
         if isinstance(argument, Variable) and argument.domain is source:
-            places = argument._spread(axes, np.arange(len(source)))
+            frame.axis_of(argument)
+            places = frame.spread(argument, frame.rows[argument])
         else:
-            places = source.position(argument._evaluate(axes), len(axes))
-        return function._gather(axes, places)
+            places = source.position(argument._evaluate(frame), frame.ndim)
+        return function._gather(frame, places)
 
 
 def _as_term(value: Any) -> Term:

@@ -7,7 +7,7 @@ one: scorers and reports take a function, or a `Metric` that says more about it.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from math import inf
 from numbers import Real
@@ -78,6 +78,9 @@ class Metric:
         begins with ``neg_``.
     bounds : tuple of (float, float), default=(-inf, inf)
         The lowest and the highest possible value. The report clips intervals to them.
+    defaults : mapping of str to object, default={}
+        Options that scorers and reports have by default, where those of the function do not suit a
+        search: a distance in units of the codes would make it choose codes that have collapsed.
 
     See Also
     --------
@@ -108,6 +111,7 @@ class Metric:
     name: str = ""
     greater_is_better: bool | None = None
     bounds: tuple[float, float] = (-inf, inf)
+    defaults: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -125,8 +129,8 @@ class Metric:
         self._fill(label=self.label or self.name.replace("_", " "))
 
     def _fill(self, **fields: Any) -> None:
-        for field, value in fields.items():
-            object.__setattr__(self, field, value)
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @property
     def scorer_name(self) -> str:
@@ -151,7 +155,7 @@ class Metric:
 
     def value(self, *data: Any, **options: Any) -> float:
         """The metric of the data, which must be one number."""
-        value = self.function(*data, **options)
+        value = self.function(*data, **{**self.defaults, **options})
         if not isinstance(value, Real):
             raise ValueError(
                 f"{self.name} must be one number, got {type(value).__name__} with the options "
@@ -182,6 +186,8 @@ def _asking(question: str, *metrics: Metric) -> tuple[Metric, ...]:
 
 _UNIT = (0.0, 1.0)
 _LOSS = (0.0, inf)
+# Distances in units of the codes would make a search choose codes that have collapsed.
+_SCALE_FREE = {"code_scale": "unit"}
 
 # Reports list the questions, and the metrics of each, in this order.
 CATALOGUE: tuple[Metric, ...] = (
@@ -195,9 +201,9 @@ CATALOGUE: tuple[Metric, ...] = (
         Metric(prediction.dci_disentanglement_score, label="DCI disentanglement", bounds=_UNIT),
         Metric(intervention.irs_score, label="IRS", bounds=_UNIT),
         Metric(intervention.unconfoundedness_score, bounds=_UNIT),
-        Metric(logical.product_modularity_score, bounds=_UNIT),
-        Metric(logical.constancy_modularity_score, bounds=_UNIT),
-        Metric(logical.modularity_distance, bounds=_LOSS),
+        Metric(logical.product_modularity_score, bounds=_UNIT, defaults=_SCALE_FREE),
+        Metric(logical.constancy_modularity_score, bounds=_UNIT, defaults=_SCALE_FREE),
+        Metric(logical.modularity_distance, bounds=_LOSS, defaults=_SCALE_FREE),
         Metric(of_models.posterior_minimality_score, needs="estimator", bounds=_UNIT),
     ),
     *_asking(
@@ -230,8 +236,8 @@ CATALOGUE: tuple[Metric, ...] = (
         ),
         Metric(matching.msas_score, label="MSAS", bounds=_UNIT),
         Metric(logical.inverse_informativeness_score, bounds=_UNIT),
-        Metric(logical.contraction_informativeness_score, bounds=_UNIT),
-        Metric(logical.informativeness_distance, bounds=_LOSS),
+        Metric(logical.contraction_informativeness_score, bounds=_UNIT, defaults=_SCALE_FREE),
+        Metric(logical.informativeness_distance, bounds=_LOSS, defaults=_SCALE_FREE),
     ),
     *_asking(
         IDENTIFICATION,
@@ -306,8 +312,9 @@ MetricLike = str | Callable[..., Any] | Metric
 
 
 def as_metrics(entries: Iterable[MetricLike], known: Mapping[str, Metric]) -> list[Metric]:
-    """Rows of names, of functions and of rows; at least one."""
-    entries = list(entries)
+    """Rows of names, of functions, of logical properties and of rows; at least one."""
+    # A property says itself what its row is: logic builds on metrics, not the other way around.
+    entries = [e.as_metric() if hasattr(e, "as_metric") else e for e in entries]
     unknown = [e for e in entries if not callable(e) and not isinstance(e, Metric)]
     unknown = [e for e in unknown if not isinstance(e, str) or e not in known]
     if unknown or not entries:

@@ -7,6 +7,7 @@ from ._elbo import VAE, AnnealedVAE, BetaVAE
 from ._gan import InfoGAN
 from ._guidance import Guidance
 from ._labels import Labels
+from ._logic import Logic
 from ._logical import ProductVAE
 from ._memory import freed_memory_kept
 from ._module import VAEOutput
@@ -38,6 +39,7 @@ __all__ = [
     "InfoVAE",
     "Labels",
     "LinearSchedule",
+    "Logic",
     "NeuralNetTransformer",
     "ProductVAE",
     "ReconstructionLoss",

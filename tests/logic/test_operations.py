@@ -224,7 +224,9 @@ def test_conjunction_without_residual_asks_for_an_implication():
 
 def test_premetric_values_by_hand():
     got = {name: float(d([0, 0], [3, 4])) for name, d in PREMETRICS.items()}
-    assert got == {"euclidean": 5, "squared_euclidean": 25, "0/1": 1, "0/inf": np.inf}
+    assert got == {
+        **{"euclidean": 5, "squared_euclidean": 25, "manhattan": 7, "0/1": 1, "0/inf": np.inf},
+    }
 
 
 @every("name", PREMETRICS)

@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 
 import sklearn_disent
 from sklearn_disent.logic import (
+    AGGREGATORS,
     PREMETRICS,
     And,
     Equal,
@@ -20,6 +21,7 @@ from sklearn_disent.logic import (
     Or,
     Semantics,
     Variable,
+    _frame,
     functions,
 )
 
@@ -240,11 +242,33 @@ def test_semantics_errors_list_the_choices():
         value(1).quantity("sum")
 
 
-def test_tables_beyond_memory_are_refused():
-    many = FiniteSet(range(10_000))
-    with pytest.raises(ValueError, match="1e\\+08 cells, over the limit"):
-        Forall(many, lambda x, y: x == y).truth()
-    with pytest.raises(ValueError, match="over the limit"):
-        Forall(many, lambda x, y: (x == 0) & (y == 0)).quantity()
+def test_quantifiers_beyond_a_chunk_are_evaluated_in_pieces(monkeypatch):
+    many = FiniteSet(range(40))
+    pairs = Forall(many, lambda x, y: x == y)
+    whole = {name: pairs.quantity(Semantics(forall=name)) for name in AGGREGATORS}
+    monkeypatch.setattr(_frame, "CHUNK", 100)
+    for name, expected in whole.items():
+        assert pairs.quantity(Semantics(forall=name)) == pytest.approx(expected, rel=1e-12)
+    own = Semantics(forall=lambda values, axis: np.sum(values, axis=axis))
+    assert pairs.quantity(own) == whole["sum"]
+    assert Exists(many, lambda x, y: (x == 39) & (y == 0)).truth() is True
+    assert Exists(many, lambda x, y: (x == 39.5) & (y == 0)).quantity() == 0.5
+
+
+def test_sets_of_functions_beyond_memory_are_refused():
     with pytest.raises(ValueError, match="over the limit"):
         functions(FiniteSet(range(20)), FiniteSet(range(20)))
+
+
+def test_component_may_be_numbered_by_a_variable():
+    m = Function("m", B2, [(1, 2), (3, 4), (5, 6), (7, 8)])
+    k = FiniteSet([0, 1], "K")
+    every = Forall(B2, lambda y: Forall(k, lambda k: m(y)[k] == 1))
+    listed = Forall(B2, lambda y: (m(y)[0] == 1) & (m(y)[1] == 1))
+    # Under "max" the quantifier and its list agree if "and" is the maximum, too.
+    assert every.quantity() == listed.quantity(Semantics(conjunction="max")) == 7.0
+    # A mean over the two is half of their sum.
+    mean = Semantics(forall="mean")
+    assert every.quantity(mean) == listed.quantity(mean) / 2 == 3.5
+    with pytest.raises(ValueError, match="must be the number of a component"):
+        Forall(B2, lambda y: Forall(FiniteSet([0.5]), lambda k: m(y)[k] == 1)).quantity()

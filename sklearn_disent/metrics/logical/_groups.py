@@ -112,3 +112,20 @@ def project_codes(data: Checked) -> list[Floats]:
         design @ least_squares(design, points, data.sample_weight)
         for points in embed_factors(data, "unit")
     ]
+
+
+def total_spread(points: Floats, weight: Floats | None = None) -> float:
+    """Root of the total variance: the root mean square distance to the mean."""
+    centred = points - np.average(points, axis=0, weights=weight)
+    return float(np.sqrt(np.average((centred * centred).sum(axis=1), weights=weight)))
+
+
+def scale_codes(
+    points: Floats, code_scale: str, weight: Floats | None = None, spread: float = 1.0
+) -> Floats:
+    """Codes as they are ("given"), or with a given `total_spread` ("unit"); constants stay."""
+    if code_scale == "given" or points.size == 0 or not np.ptp(points, axis=0).any():
+        return points
+    return (points - np.average(points, axis=0, weights=weight)) * (
+        spread / total_spread(points, weight)
+    )

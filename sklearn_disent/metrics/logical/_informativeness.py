@@ -14,7 +14,7 @@ from ..._params import Array, NanPolicy, Predictor, validated
 from .._sharing import shared
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ._deviations import both_orders, class_centers, row_chunks
-from ._groups import embed_factors
+from ._groups import embed_factors, scale_codes, total_spread
 from ._linear_fits import affine_design, least_absolute, least_squares, minimax_fit
 from ._modularity import combine, score_of
 
@@ -39,6 +39,7 @@ def informativeness_distance(
     inverse: Inverse = "linear",
     cv: CrossValidation | None = None,
     factor_scale: Literal["given", "unit"] = "given",
+    code_scale: Literal["given", "unit"] = "given",
     sample_weight: Array | None = None,
     average: Literal["joint"] | None = "joint",
     nan_policy: NanPolicy = "raise",
@@ -76,6 +77,9 @@ def informativeness_distance(
         which is the definition but lets a flexible regressor memorize the samples.
     factor_scale : {"given", "unit"}, default="given"
         Take numbers as they are, or scale each factor to [0, 1].
+    code_scale : {"given", "unit"}, default="given"
+        For contractions: take codes as they are, as published, or scale them to the total variance
+        of the factors. Scorers and reports have "unit" by default.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"joint"} or None, default="joint"
@@ -127,7 +131,8 @@ def informativeness_distance(
     points = _points_of(data, factor_scale)
     if not quantity.endswith("_contraction"):
         return _inverse_distance(points, quantity, inverse, cv, average)
-    return _contraction_distance(points, quantity.removesuffix("_contraction"), average)
+    aggregate = quantity.removesuffix("_contraction")
+    return _contraction_distance(points, aggregate, average, code_scale)
 
 
 @validated
@@ -218,6 +223,7 @@ def contraction_informativeness_score(
     *,
     aggregate: Literal["mean", "max"] = "mean",
     factor_scale: Literal["given", "unit"] = "given",
+    code_scale: Literal["given", "unit"] = "given",
     sample_weight: Array | None = None,
     average: Literal["joint"] | None = "joint",
     nan_policy: NanPolicy = "raise",
@@ -240,6 +246,9 @@ def contraction_informativeness_score(
         Mean or largest contraction over all ordered pairs of samples.
     factor_scale : {"given", "unit"}, default="given"
         Take numbers as they are, or scale each factor to [0, 1].
+    code_scale : {"given", "unit"}, default="given"
+        Take codes as they are, as published, or scale them to the total variance
+        of the factors. Scorers and reports have "unit" by default.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     average : {"joint"} or None, default="joint"
@@ -281,7 +290,7 @@ def contraction_informativeness_score(
     """
     data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
     points = _points_of(data, factor_scale)
-    return score_of(_contraction_distance(points, aggregate, average))
+    return score_of(_contraction_distance(points, aggregate, average, code_scale))
 
 
 class _Points(NamedTuple):
@@ -373,13 +382,21 @@ def _regress(
 
 
 @shared
-def _contraction_distance(data: _Points, aggregate: str, average: str | None) -> float | Floats:
+def _contraction_distance(
+    data: _Points, aggregate: str, average: str | None, code_scale: str
+) -> float | Floats:
     parts = [np.hstack(factors) for factors in data.parts(average)]
     weight = np.ones(len(data.codes)) if data.sample_weight is None else data.sample_weight
+    scaled = [
+        scale_codes(data.codes, code_scale, data.sample_weight, _spread(part, data, code_scale))
+        for part in parts
+    ]
     values = np.zeros(len(parts))
     for rows in row_chunks(len(data.codes)):
-        near = cdist(data.codes[rows], data.codes[rows.start :])
+        near = None
         for i, part in enumerate(parts):
+            if near is None or code_scale != "given":
+                near = cdist(scaled[i][rows], scaled[i][rows.start :])
             contraction = cdist(part[rows], part[rows.start :])
             contraction -= near
             np.maximum(contraction, 0.0, out=contraction)
@@ -390,3 +407,7 @@ def _contraction_distance(data: _Points, aggregate: str, average: str | None) ->
     if aggregate == "mean":
         values /= weight.sum() ** 2
     return _finish(data, values.tolist(), average)
+
+
+def _spread(part: Floats, data: _Points, code_scale: str) -> float:
+    return 1.0 if code_scale == "given" else total_spread(part, data.sample_weight)

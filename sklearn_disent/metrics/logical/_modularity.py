@@ -21,7 +21,7 @@ from .._validation import (
     warn_if_constant,
 )
 from ._deviations import class_centers, class_deviations
-from ._groups import assign_codes, check_groups, project_codes
+from ._groups import assign_codes, check_groups, project_codes, scale_codes
 
 __all__ = [
     "modularity_distance",
@@ -36,6 +36,7 @@ PointDeviation = Literal["variance", "radius", "mad"]
 PairwiseDeviation = Literal["mean_pairwise", "diameter"]
 Aggregate = Literal["auto", "mean", "max", "sum"]
 Assignment = Literal["one_to_one", "partition", "projection"]
+CodeScale = Literal["given", "unit"]
 Groups = Annotated[Sequence[ArrayLike], "array-like"]
 SumOrMacro = Literal["sum", "macro"]
 
@@ -51,6 +52,7 @@ def modularity_distance(
     aggregate: Aggregate = "auto",
     groups: Groups | None = None,
     assignment: Assignment = "one_to_one",
+    code_scale: CodeScale = "given",
     factor_bins: FactorBins | None = None,
     min_class_size: PositiveInt = 1,
     sample_weight: Array | None = None,
@@ -89,6 +91,9 @@ def modularity_distance(
         of the variance of their codes, the rest of the codes being left out; or every code for
         the factor that explains most of it; or for every factor, scaled to [0, 1], the linear
         function of all codes that comes nearest to it.
+    code_scale : {"given", "unit"}, default="given"
+        Take codes as they are, as published, or scale those of each factor to a total variance
+        of 1. Scorers and reports have "unit" by default.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.
     min_class_size : int, default=1
@@ -115,8 +120,10 @@ def modularity_distance(
 
     Notes
     -----
-    The distance is in units of the codes, squared for "variance": it shrinks with them. Only
-    `assignment="projection"`, which the paper uses for learned codes, has the scale of the
+    The distance is in units of the codes, squared for "variance": it shrinks with them, so that a
+    search would choose codes that have collapsed. With `code_scale="unit"` it has no unit, and that
+    of "variance" is the mean over values of the share of the variance that the factor does not
+    explain. `assignment="projection"`, which the paper uses for learned codes, has the scale of the
     factors. Without groups a mere permutation of the codes costs nothing.
 
     A factor with a single value is left out, with a warning (nan if `average` is None), and so is
@@ -144,7 +151,7 @@ def modularity_distance(
     array([1., 4.])
     """
     data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
-    blocks = _blocks_of(data, groups, assignment)
+    blocks = _blocks_of(data, groups, assignment, code_scale)
     return _distance(blocks, deviation, aggregate, min_class_size, average)
 
 
@@ -157,6 +164,7 @@ def product_modularity_score(
     aggregate: Aggregate = "auto",
     groups: Groups | None = None,
     assignment: Assignment = "one_to_one",
+    code_scale: CodeScale = "given",
     factor_bins: FactorBins | None = None,
     min_class_size: PositiveInt = 1,
     sample_weight: Array | None = None,
@@ -188,6 +196,9 @@ def product_modularity_score(
         For every factor the columns of `codes` that are meant for it.
     assignment : {"one_to_one", "partition", "projection"}, default="one_to_one"
         How the codes are assigned without `groups`, see :func:`modularity_distance`.
+    code_scale : {"given", "unit"}, default="given"
+        Take codes as they are, as published, or scale those of each factor to a total variance
+        of 1. Scorers and reports have "unit" by default.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.
     min_class_size : int, default=1
@@ -230,7 +241,7 @@ def product_modularity_score(
     0.67
     """
     data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
-    blocks = _blocks_of(data, groups, assignment)
+    blocks = _blocks_of(data, groups, assignment, code_scale)
     return score_of(_distance(blocks, deviation, aggregate, min_class_size, average))
 
 
@@ -243,6 +254,7 @@ def constancy_modularity_score(
     aggregate: Aggregate = "auto",
     groups: Groups | None = None,
     assignment: Assignment = "one_to_one",
+    code_scale: CodeScale = "given",
     factor_bins: FactorBins | None = None,
     min_class_size: PositiveInt = 1,
     sample_weight: Array | None = None,
@@ -271,6 +283,9 @@ def constancy_modularity_score(
         For every factor the columns of `codes` that are meant for it.
     assignment : {"one_to_one", "partition", "projection"}, default="one_to_one"
         How the codes are assigned without `groups`, see :func:`modularity_distance`.
+    code_scale : {"given", "unit"}, default="given"
+        Take codes as they are, as published, or scale those of each factor to a total variance
+        of 1. Scorers and reports have "unit" by default.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.
     min_class_size : int, default=1
@@ -314,7 +329,7 @@ def constancy_modularity_score(
     1.0
     """
     data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
-    blocks = _blocks_of(data, groups, assignment)
+    blocks = _blocks_of(data, groups, assignment, code_scale)
     return score_of(_distance(blocks, deviation, aggregate, min_class_size, average))
 
 
@@ -421,9 +436,12 @@ class _Blocks(NamedTuple):
 
 
 @shared
-def _blocks_of(data: Checked, groups: Sequence[ArrayLike] | None, assignment: str) -> _Blocks:
+def _blocks_of(
+    data: Checked, groups: Sequence[ArrayLike] | None, assignment: str, code_scale: str
+) -> _Blocks:
     warn_if_constant(data.codes, "a constant is a function of any factor, hence modular")
     points = _columns_and_points(data, groups, assignment)[1]
+    points = [scale_codes(part, code_scale, data.sample_weight) for part in points]
     return _Blocks(data.factors, points, data.sample_weight)
 
 

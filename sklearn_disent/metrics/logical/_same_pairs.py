@@ -64,7 +64,7 @@ def classes_from_pairs(
     array([[0, 0, 0, 1],
            [0, 1, 2, 1]])
     """
-    links, same = _check_pairs(pairs, same)
+    links, same = check_pairs(pairs, same)
     rows, ends = np.unique(links, return_inverse=True)
     ends = ends.reshape(links.shape)
     factors = np.empty((len(rows), same.shape[1]), dtype=np.int64)
@@ -84,9 +84,8 @@ def classes_from_pairs(
     return rows, factors
 
 
-def _check_pairs(
-    pairs: ArrayLike, same: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def check_pairs(pairs: ArrayLike, same: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pairs of row numbers, and what is known of them: 1, 0 or nan."""
     links, known = np.asarray(pairs), np.asarray(same, dtype=np.float64)
     if links.ndim != 2 or links.shape[1] != 2 or links.dtype.kind not in "iu" or not len(links):
         raise ValueError(
