@@ -63,7 +63,9 @@ CLASSES = {
     "classes": lambda rng, n, k: rng.integers(rng.integers(2, 5, size=k), size=(n, k)),
     "binary": lambda rng, n, k: rng.integers(2, size=(n, k)),
     "single": lambda rng, n, k: np.zeros((n, k), int),
-    "one single": lambda rng, n, k: np.column_stack([np.ones(n, int), rng.integers(3, size=(n, k))]),
+    "one single": lambda rng, n, k: np.column_stack(
+        [np.ones(n, int), rng.integers(3, size=(n, k))]
+    ),
     "distinct": lambda rng, n, k: np.column_stack([rng.permutation(n) for _ in range(k)]),
     "rare": lambda rng, n, k: (np.arange(n)[:, None] == rng.integers(n, size=k)).astype(int),
     "same": lambda rng, n, k: np.repeat(rng.integers(3, size=(n, 1)), k, axis=1),
@@ -175,6 +177,10 @@ ODD = {
     "masked some": lambda a: _masked(a, 0.1),
     "masked all": lambda a: _masked(a, 1.1),
     "float16": lambda a: _as_float(a, np.float16),
+    "uint8": lambda a: _as_float(a, np.uint8),
+    "int8": lambda a: _as_float(a, np.int8),
+    "uint16": lambda a: _as_float(a, np.uint16),
+    "uint64": lambda a: _as_float(a, np.uint64),
     "longdouble": lambda a: _as_float(a, np.longdouble),
     "complex": lambda a: _as_float(a, np.complex128),
     "big endian": lambda a: a.astype(a.dtype.newbyteorder(">")),

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from sklearn.linear_model import Lasso
 
+from ..._arrays import as_numbers
 from ..._params import NonNegativeFloat, PositiveFloat, validated
 from .._numeric import standardize
 from .._validation import complete_codes, live_codes, warn_degenerate
@@ -107,6 +108,7 @@ class _Model(NamedTuple):
 def _check_models(
     codes: Sequence[ArrayLike], kl: Sequence[ArrayLike] | None, kl_threshold: float
 ) -> list[_Model]:
+    codes = [as_numbers(model, f"codes[{m}]") for m, model in enumerate(codes)]
     if len(codes) < 2 or any(np.ndim(model) != 2 for model in codes):
         raise ValueError(
             "codes must be a list of two or more 2D arrays, one per model, got "

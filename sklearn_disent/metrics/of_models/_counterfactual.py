@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
+from ..._arrays import as_numbers, plain_tensor
 from ..._params import (
     Average,
     HasMethods,
@@ -145,14 +146,13 @@ def counterfactual_generativeness_score(
         raise ValueError(
             "counterfactual_generativeness_score needs the factors, got y=None. Pass y."
         )
+    X, y = plain_tensor(X), plain_tensor(y)
     check_same_rows(X, y)
     estimator, X = _reach(estimator, X)
     if isinstance(classifiers, (list, tuple)):
         judges = list(classifiers)
     else:
-        to_fit, to_score = train_test_split(
-            np.arange(np.shape(X)[0]), train_size=holdout, random_state=random_state
-        )
+        to_fit, to_score = _split(np.shape(X)[0], holdout, random_state)
         apart = _safe_indexing(X, to_fit), _safe_indexing(y, to_fit)
         shape = _image_shape(X, estimator)
         judges = _fit_judges(*apart, classifiers, shape, random_state)
@@ -160,6 +160,16 @@ def counterfactual_generativeness_score(
     strict = isinstance(classifiers, (list, tuple))
     effects = _effects(estimator, X, y, judges, rho, baseline, q, strict=strict)
     return _aggregate(effects, reading, average)
+
+
+def _split(n_rows: int, holdout: float, random_state: Any) -> tuple[NDArray, NDArray]:
+    """Rows to fit classifiers on, and rows to score."""
+    if not 1 <= int(holdout * n_rows) < n_rows:
+        raise ValueError(
+            f"holdout must leave at least 1 sample for the classifiers and 1 for the score, got "
+            f"{holdout=} of {n_rows} samples. Pass more rows, or fitted classifiers."
+        )
+    return train_test_split(np.arange(n_rows), train_size=holdout, random_state=random_state)
 
 
 class CounterfactualGenerativenessScorer:
@@ -233,6 +243,7 @@ class CounterfactualGenerativenessScorer:
     ) -> None:
         self.options: dict[str, Any] = {"rho": rho, "baseline": baseline, "q": q}
         self.reading = reading
+        X, y = plain_tensor(X), plain_tensor(y)
         if isinstance(classifier, (list, tuple)):
             self.classifiers = list(classifier)
         else:
@@ -404,7 +415,9 @@ def _fit_judges(
 ) -> list[Any]:
     """One classifier per factor; None where the factor has a single value."""
     check_same_rows(X, y)
-    rows = np.asarray(X)
+    rows = as_numbers(X, "X")
+    if rows.ndim < 2:
+        raise ValueError(f"X must have shape (n_samples, ...), got shape {rows.shape}.")
     rows = rows.reshape(len(rows), -1)
     n_factors = check_factors(y).factors.shape[1]
     if rows.dtype == np.uint8 and rows.max() > 1:
