@@ -36,8 +36,16 @@ def concentration(weights: NDArray, axis: int = 0) -> NDArray:
 def average_of(
     values: NDArray, used: NDArray[np.bool_], average: str | None, what: str = "factors"
 ) -> Score:
-    """Mean of the used values as a float; with average=None all of them, nan where unused."""
+    """Mean of the used values as a float; with average=None all of them, nan where unused.
+
+    That factors are left out has been said already, whoever leaves them out.
+    """
     if average is None:
+        if what == "codes" and not used.all():
+            warn_degenerate(
+                f"codes {np.flatnonzero(~used).tolist()} are left out of the score: their values "
+                "are nan."
+            )
         return np.where(used, values, np.nan)
     if not used.any():
         warn_degenerate(f"None of the {what} can be scored: the score is 0 by definition.")

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
+from .._arrays import plain_tensor
 from ._validation import check_codes
 
 
@@ -16,7 +17,7 @@ def encode(estimator: Any, X: ArrayLike) -> ArrayLike:
             f"{type(estimator).__name__} has no transform(X) that gives codes to score. Pass a "
             "fitted transformer, a Pipeline that ends in one, or a search over either."
         )
-    return estimator.transform(X)
+    return estimator.transform(plain_tensor(X))
 
 
 def path_to_model(estimator: Any) -> tuple[list[Any], Any]:
@@ -44,6 +45,7 @@ def path_to_model(estimator: Any) -> tuple[list[Any], Any]:
 def unwrap_estimator(estimator: Any, X: ArrayLike) -> tuple[Any, ArrayLike]:
     """Innermost estimator of Pipelines and searches, and the data as they reach it."""
     before, model = path_to_model(estimator)
+    X = plain_tensor(X)
     for step in before:
         X = step.transform(X)
     return model, X

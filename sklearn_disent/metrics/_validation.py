@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples
 
+from .._arrays import as_array, as_numbers
 from .._params import FactorBins, NanPolicy, validated
 from ..exceptions import DegenerateScoreWarning
 from ._sharing import shared
@@ -35,8 +36,10 @@ __all__ = ["check_factors_codes"]
 # Where warnings go that one caller wants to sum up, such as those of many resamples.
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
-# Squares and ranges of larger codes overflow float64.
-_LARGEST_CODE = 1e150
+# Squares and ranges of larger codes and factors overflow float64.
+_LARGEST = 1e150
+# Weights are frequencies: products of smaller or larger ones leave float64.
+_WEIGHTS = (1e-50, 1e50)
 
 _DROP_ROWS = "Use nan_policy='omit' to drop these rows."
 
@@ -236,7 +239,7 @@ def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.fl
     """Validate codes alone; "omit" leaves missing values in place for the caller to drop."""
     if issparse(codes):
         raise TypeError("codes must be dense, got a sparse matrix. Use codes.toarray().")
-    array = np.asarray(codes)
+    array = as_numbers(codes, "codes")
     if array.ndim != 2:
         hint = " Use codes[:, None] for one code." if array.ndim == 1 else ""
         raise ValueError(f"codes must be 2D (n_samples, n_codes), got shape {array.shape}.{hint}")
@@ -247,7 +250,8 @@ def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.fl
         )
     if array.size == 0:
         raise ValueError(f"codes are empty, got shape {array.shape}.")
-    array = np.ascontiguousarray(array, dtype=np.float64)
+    with np.errstate(over="ignore"):  # of longer floats: infinite ones are refused below
+        array = np.ascontiguousarray(array, dtype=np.float64)
     if nan_policy == "raise":
         _refuse_missing(np.isnan(array), "codes", _DROP_ROWS)
     largest = np.nanmax(np.abs(array)) if not np.isnan(array).all() else 0.0
@@ -256,12 +260,16 @@ def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.fl
         raise ValueError(
             f"codes must be finite, got an infinite value in code {column}. Drop or replace it."
         )
-    if largest > _LARGEST_CODE:
+    _refuse_huge(largest, "codes")
+    return array
+
+
+def _refuse_huge(largest: float, name: str) -> None:
+    if largest > _LARGEST:
         raise ValueError(
-            f"codes must stay within {_LARGEST_CODE:g}, got {largest:g}, whose square overflows. "
+            f"{name} must stay within {_LARGEST:g}, got {largest:g}, whose square overflows. "
             "Rescale them."
         )
-    return array
 
 
 def complete_codes(codes: ArrayLike, nan_policy: str) -> NDArray[np.float64]:
@@ -369,7 +377,7 @@ def _as_columns(factors: Any) -> list[Column]:
     elif hasattr(factors, "get_columns"):
         columns, shape = list(factors.get_columns()), factors.shape
     else:
-        array = np.asarray(factors)
+        array = as_array(factors, "factors")
         if isinstance(factors, (list, tuple)) and array.dtype.kind not in "biuf":
             # [["a", 0.5]] would otherwise turn the number into a string, hence into a class.
             array = np.asarray(factors, dtype=object)
@@ -467,13 +475,26 @@ def _refuse_too_few(n_samples: int, factor: int | None = None) -> None:
 def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = as_numbers(sample_weight, "sample_weight")
+    if weight.dtype.kind not in "biuf":
+        raise TypeError(
+            f"sample_weight must be real numbers, got dtype {weight.dtype}. Convert them, for "
+            "instance with np.asarray(sample_weight, dtype=float)."
+        )
+    weight = weight.astype(np.float64)
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight per sample, got shape "
             f"{weight.shape}."
         )
     refuse_negative(weight, "sample_weight", "Use weight 0 to leave a sample out.")
+    outside = weight[(weight > 0) & ((weight < _WEIGHTS[0]) | (weight > _WEIGHTS[1]))]
+    if len(outside):
+        raise ValueError(
+            f"sample_weight counts how often a sample occurs: 0, or from {_WEIGHTS[0]:g} to "
+            f"{_WEIGHTS[1]:g}, got {outside[0]:g}. Rescale the weights, and use 0 to leave a "
+            "sample out."
+        )
     return weight
 
 
@@ -490,6 +511,7 @@ def _encode_factor(
             raise ValueError(
                 f"factors must be finite, got an infinite value in factor {k}. Drop or replace it."
             )
+        _refuse_huge(np.abs(number).max(), "factors")
         if (number != np.rint(number)).any():
             return np.unique(number, return_inverse=True)[1], number, "continuous"
     kind = declared or ("categorical" if values.dtype.kind == "b" else "ordinal")

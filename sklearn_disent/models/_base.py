@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from .._params import Architecture, PositiveFloat, PositiveInt, Weight
 from ..networks import make_pair
 from ._bounds import LikelihoodBounds
-from ._data import Layout, check_n_samples, check_unit_interval
+from ._data import Layout, check_n_samples, check_outputs, check_unit_interval
 from ._guidance import (
     Guidance,
     Guides,
@@ -471,13 +471,15 @@ class BaseVAE(LikelihoodBounds, BaseNet):
         super().on_epoch_end(net, dataset_train=dataset_train, **kwargs)
 
     def _training_troubles(self) -> list[str]:
+        troubles = super()._training_troubles()
         if self.n_steps_ < _MIN_STEPS or self.history_[-1, "active_latents"] > 0:
-            return []
+            return troubles
         return [
+            *troubles,
             f"All {self.n_components_} latents of {type(self).__name__} are dead: their codes vary "
             f"by less than {_ACTIVE} over the data, and decoding ignores them. Usual remedies: a "
             "smaller weight of the KL divergence, or one that grows "
-            "(beta=LinearSchedule(0, 4, n_steps=1000)), a smaller sigma, more epochs."
+            "(beta=LinearSchedule(0, 4, n_steps=1000)), a smaller sigma, more epochs.",
         ]
 
     # -- using the fitted model --------------------------------------------------------------
@@ -502,6 +504,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
         mean, log_variance : ndarray of shape (n, n_components)
         """
         mean, log_var = self._map_batches(X, lambda batch: self.module_.encode(batch))
+        check_outputs(self, mean, log_var)
         return mean, log_var
 
     def inverse_transform(self, X: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ import torch
 from numpy.polynomial.hermite_e import hermegauss
 from torch import Tensor
 
+from ._data import check_outputs
 from ._row_noise import row_noise
 from .terms import gaussian_kl
 
@@ -79,7 +80,9 @@ class LikelihoodBounds:
 
     def _elbo_parts(self, X: Any, n_draws: int) -> Any:
         _check_draws(n_draws)
-        return self._map_batches(X, lambda x: elbo_parts(self, x, n_draws))
+        parts = self._map_batches(X, lambda x: elbo_parts(self, x, n_draws))
+        check_outputs(self, parts[0], parts[2])  # the error of few draws is nan
+        return parts
 
     def importance_weighted_bound(self, X: Any, *, n_draws: int = 64) -> np.ndarray:
         """A tighter bound of the log-likelihood of each observation, in nats.
@@ -104,6 +107,7 @@ class LikelihoodBounds:
         """
         _check_draws(n_draws)
         (bound,) = self._map_batches(X, lambda x: (importance_weighted(self, x, n_draws),))
+        check_outputs(self, bound)
         return bound
 
     def kl_from_prior(self, mean: Tensor, log_var: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from skorch.dataset import Dataset
 from torch.utils.data import DataLoader
 
+from .._arrays import as_numbers, plain_tensor
 from .._lazy import FlatRows, LazyRows
 
 Shape = tuple[int, ...]
@@ -95,7 +96,9 @@ def as_rows(X: Any) -> tuple[Any, Shape | None]:
     if isinstance(X, LazyRows):
         return FlatRows(X.array, X.rows), X.shape[1:]
     if isinstance(X, torch.Tensor):
-        X = X.detach().cpu().numpy()
+        X = plain_tensor(X).numpy()
+    elif isinstance(X, np.ma.MaskedArray):
+        X = as_numbers(X, "X")
     elif isinstance(X, list | tuple):
         try:
             X = np.asarray(X)
@@ -116,6 +119,31 @@ def check_lazy(rows: FlatRows, validate: Callable[[np.ndarray], np.ndarray], nam
     if rows.dtype.kind == "f" and not (np.isfinite(rows.min()) and np.isfinite(rows.max())):
         raise ValueError(f"Input {name} contains NaN or infinity. Drop or replace such rows.")
     return rows
+
+
+def as_native(rows: np.ndarray) -> np.ndarray:
+    """Rows of a type that torch has, without a copy where they are; all but numbers are refused."""
+    if rows.dtype.kind not in "biuf":
+        raise TypeError(
+            f"X must be real numbers, got dtype {rows.dtype}. Convert it, for instance with "
+            "X.astype(float)."
+        )
+    if rows.dtype.itemsize > 8:
+        return rows.astype(np.float64)
+    return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
+
+
+def check_outputs(net: Any, *outputs: np.ndarray) -> None:
+    """Refuse what a net makes of X where it is not finite."""
+    is_bad = np.zeros(len(outputs[0]), dtype=bool)
+    for output in outputs:
+        is_bad |= ~np.isfinite(output.reshape(len(output), -1)).all(axis=1)
+    if is_bad.any():
+        raise ValueError(
+            f"{type(net).__name__} has no finite output for {is_bad.sum()} of {len(is_bad)} rows "
+            "of its input: they are far from all that it was trained on, or training has left it "
+            "with extreme weights. Check the units of X, or train with a smaller lr."
+        )
 
 
 def read_input_shape(input_shape: Any) -> Shape | None:

@@ -294,8 +294,7 @@ class InfoGAN(AdversarialMixin, BaseNet):
         reconstructions : ndarray
             As from :meth:`inverse_transform`.
         """
-        (codes,) = self._map_batches(X, lambda batch: (self._encode(batch),))
-        return self.inverse_transform(codes)
+        return self.inverse_transform(self._codes(X))
 
     def sample(
         self, n_samples: int = 1, random_state: int | np.random.RandomState | None = None

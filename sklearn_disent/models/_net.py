@@ -93,10 +93,12 @@ from ._data import (
     Layout,
     RowDataset,
     Units,
+    as_native,
     as_rows,
     batch_loader,
     check_float32,
     check_lazy,
+    check_outputs,
     check_units,
     find_layout,
     find_units,
@@ -108,7 +110,10 @@ from ._saved_state import SavedState
 from ._saving import SavingMixin
 from ._schedules import resolve
 from ._seeding import build
-from ._state import OF_FIT, GoodWeights, record_epoch, unchanged_on_error
+from ._state import OF_FIT, REMEDIES, GoodWeights, record_epoch, unchanged_on_error
+
+# How many times its first value the loss may grow by before that is said.
+_EXPLOSION = 1000.0
 
 
 class BaseNet(
@@ -148,6 +153,7 @@ class BaseNet(
     _units: Units
     _seed: int
     _good_weights: GoodWeights | None
+    _first_loss: Any = None
     _epoch_file: EpochFile | None = None
     _generator: torch.Generator | None
     _dataset: Any
@@ -305,7 +311,12 @@ class BaseNet(
             dtype="numeric",
             ensure_min_samples=2 if reset else 1,
         )
-        rows = check_lazy(rows, validate, "X") if isinstance(rows, FlatRows) else validate(rows)
+        # Sums of huge values overflow where scikit-learn looks for infinite ones.
+        with np.errstate(invalid="ignore"):
+            if isinstance(rows, FlatRows):
+                rows = check_lazy(rows, validate, "X")
+            else:
+                rows = as_native(validate(rows))
         if rows.dtype == bool:
             rows = rows.view(np.uint8)
         shape = shape or (rows.shape[1],)
@@ -401,6 +412,7 @@ class BaseNet(
             if cold:
                 self.initialized_ = False  # silences skorch's "Re-initializing"
                 self.initialize()
+            self._check_callback_names()
             self._ensure_optimizers()
         self._train(RowDataset(rows, X, y, extras), cold=cold)
         for message in self._training_troubles():
@@ -411,6 +423,7 @@ class BaseNet(
     def _train(self, dataset: RowDataset, *, cold: bool) -> None:
         """All epochs, until a callback asks to stop; Ctrl-C raises KeyboardInterrupt."""
         data = {"X": dataset.X, "y": dataset.y}
+        self._first_loss = None
         saved = EpochFile(self, dataset) if cold and self.checkpoint is not None else None
         try:
             with InterruptWatch() as self._interrupts, freed_memory_kept():
@@ -423,6 +436,8 @@ class BaseNet(
                     self.notify("on_train_end", **data)
         finally:
             self._interrupts = self._epoch_file = None
+            if self._first_loss is not None:
+                self._first_loss = float(self._first_loss)
             self._good_weights = self._generator = self._dataset = None
         if saved is not None:
             saved.remove()
@@ -443,7 +458,15 @@ class BaseNet(
 
     def _training_troubles(self) -> list[str]:
         """What the user should know about a training that ended without an error."""
-        return []
+        first, self._first_loss = self._first_loss, None
+        last = self.history_[-1].get("train_loss") if len(self.history_) else None
+        if first is None or last is None or last - first <= _EXPLOSION * max(abs(first), 1.0):
+            return []
+        return [
+            f"The loss of {type(self).__name__} has grown from {first:.3g} in the first step to "
+            f"{last:.3g} in the last epoch: training has diverged, though the loss is finite. "
+            f"{REMEDIES}"
+        ]
 
     def _set_input(self, rows: np.ndarray, layout: Layout) -> None:
         """Remember what one observation looks like."""
@@ -532,6 +555,20 @@ class BaseNet(
             self._initialize_optimizer()
             self.initialized_ = True
 
+    def _check_callback_names(self) -> None:
+        """Refuse parameters of callbacks that are not there: nothing would read them."""
+        names = [name for name, _ in self.callbacks_]
+        names += [
+            name for name, _, _ in self._yield_callbacks() if name not in names
+        ]  # set to None
+        for key in vars(self):
+            prefix, _, rest = key.partition("__")
+            if prefix == "callbacks" and rest and rest.partition("__")[0] not in names:
+                raise ValueError(
+                    f"{key} is the parameter of a callback that {type(self).__name__} does not "
+                    f"have. Its callbacks are {names}."
+                )
+
     def _rates(self) -> dict[str, Any]:
         """Learning rates by the name of the optimiser, as the user set them."""
         return {"optimizer": getattr(self, "optimizer__lr", self.lr)}
@@ -578,12 +615,20 @@ class BaseNet(
         for batch in iterator:
             self.notify("on_batch_begin", batch=batch, training=training)
             step = step_fn(batch, **fit_params)
+            if training and self._first_loss is None:
+                self._first_loss = step["loss"].detach()
             n = len(batch[0])
             n_rows, n_batches = n_rows + n, n_batches + 1
             for name, value in {"loss": step["loss"], **step.get("terms", {})}.items():
                 value = value.detach() * n
                 sums[name] = sums[name] + value if name in sums else value
             self.notify("on_batch_end", batch=batch, training=training, **step)
+        if n_batches == 0:
+            raise ValueError(
+                f"Not a single batch of {iterator.batch_size} rows can be made of "
+                f"{len(iterator.dataset)} rows with drop_last=True. Set a smaller batch_size, or "
+                "drop_last=False."
+            )
         means = {name: total.item() / n_rows for name, total in sums.items()}
         record_epoch(self.history_, prefix, means, n_batches)
         if training and self._good_weights is not None:
@@ -592,9 +637,21 @@ class BaseNet(
     def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Forward and backward pass of one batch; part of skorch's protocol."""
         self._set_training(True)
-        step = self._step(batch)
+        try:
+            step = self._step(batch)
+        except ValueError as error:
+            if len(batch[0]) == 1 and self._has_batch_norm():
+                raise ValueError(
+                    "BatchNorm cannot be trained on a batch of one row, and the rows of X leave "
+                    f"one over: {error}. Set another batch_size, or iterator_train__drop_last=True."
+                ) from error
+            raise
         step["loss"].backward()
         return step
+
+    def _has_batch_norm(self) -> bool:
+        kinds = nn.modules.batchnorm._BatchNorm
+        return any(isinstance(part, kinds) for part in self.module_.modules())
 
     def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
         """Loss of one validation batch; part of skorch's protocol."""
@@ -679,6 +736,7 @@ class BaseNet(
     def _codes(self, X: Any) -> np.ndarray:
         """Codes as an array, whatever ``set_output`` asks of ``transform``."""
         (codes,) = self._map_batches(X, lambda batch: (self._encode(batch),))
+        check_outputs(self, codes)
         return codes
 
     @abstractmethod
@@ -696,7 +754,9 @@ class BaseNet(
         batches = torch.from_numpy(codes.copy()).split(self._decode_size(len(codes)))
         with torch.inference_mode():
             decoded = [function(z.to(self.device)).cpu() for z in batches]
-        return self._layout.to_user(torch.cat(decoded).numpy())
+        observations = torch.cat(decoded).numpy()
+        check_outputs(self, observations)
+        return self._layout.to_user(observations)
 
     def _decode_size(self, n_codes: int) -> int:
         return n_codes if self.batch_size == -1 else self.batch_size

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
+from .._arrays import as_array
 from .._lazy import FlatRows, same_values
 from ._data import as_rows, check_lazy
 
@@ -125,7 +126,7 @@ class DrawnPartners:
 
 def _read_classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Class indices (n, n_factors), and which rows have all labels."""
-    labels = np.asarray(y)
+    labels = as_array(y, "y")
     labels = labels[:, None] if labels.ndim == 1 else labels
     if labels.ndim != 2 or labels.shape[1] == 0:
         raise ValueError(f"y must be 2D (n_samples, n_factors), got shape {labels.shape}.")

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from sklearn.linear_model import Lasso
 
+from ..._arrays import as_numbers
 from ..._params import NonNegativeFloat, PositiveFloat, validated
 from .._numeric import standardize
 from .._validation import complete_codes, live_codes, warn_degenerate
@@ -108,6 +109,7 @@ def models_of(
     codes: Sequence[ArrayLike], kl: Sequence[ArrayLike] | None = None, kl_threshold: float = 0.0
 ) -> list[Model]:
     """Codes of each model, checked; a warning for a model of which none is informative."""
+    codes = [as_numbers(model, f"codes[{m}]") for m, model in enumerate(codes)]
     if len(codes) < 2 or any(np.ndim(model) != 2 for model in codes):
         raise ValueError(
             "codes must be a list of two or more 2D arrays, one per model, got "

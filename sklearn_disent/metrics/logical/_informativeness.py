@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.model_selection import cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from ..._params import Array, NanPolicy, Predictor, validated
 from .._sharing import shared
@@ -374,6 +375,11 @@ def _regress(
     elif not get_tags(model).target_tags.multi_output:
         model = MultiOutputRegressor(model)
     params = {} if weight is None else {"sample_weight": weight}
+    if weight is not None and not has_fit_parameter(regressor, "sample_weight"):
+        raise ValueError(
+            f"The fit of {type(regressor).__name__} takes no sample_weight. Repeat rows instead, "
+            "or pass an inverse that does."
+        )
     if cv is None:
         predicted = model.fit(codes, targets, **params).predict(codes)
     else:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
+from ..._arrays import plain_tensor
 from ..._params import (
     Average,
     HasMethods,
@@ -194,6 +195,7 @@ def counterfactual_generativeness_score(
         raise ValueError(
             "counterfactual_generativeness_score needs the factors, got y=None. Pass y."
         )
+    X, y = plain_tensor(X), plain_tensor(y)
     check_same_rows(X, y)
     estimator, X = _reach(estimator, X, twins=X_twin is not None)
     selection = Selection(Choice(sets, rho, threshold), q, adjust)
@@ -205,14 +207,22 @@ def counterfactual_generativeness_score(
     if strict:
         judges = Judges(classifiers)
     else:
-        to_fit, rows = train_test_split(
-            np.arange(np.shape(X)[0]), train_size=holdout, random_state=random_state
-        )
+        to_fit, rows = _split(np.shape(X)[0], holdout, random_state)
         shape = _image_shape(X, estimator)
         judges = fit_judges(X, y, classifiers, shape, random_state, to_fit)
     effects = judged_effects(estimator, X, y, judges, selection, baseline, strict=strict, rows=rows)
     warn_near_chance(effects.accuracy, effects.chance)
     return _aggregate(effects, reading, average, relative, return_details)
+
+
+def _split(n_rows: int, holdout: float, random_state: Any) -> tuple[NDArray, NDArray]:
+    """Rows to fit classifiers on, and rows to score."""
+    if not 1 <= int(holdout * n_rows) < n_rows:
+        raise ValueError(
+            f"holdout must leave at least 1 sample for the classifiers and 1 for the score, got "
+            f"{holdout=} of {n_rows} samples. Pass more rows, or fitted classifiers."
+        )
+    return train_test_split(np.arange(n_rows), train_size=holdout, random_state=random_state)
 
 
 class CounterfactualGenerativenessScorer:
@@ -313,6 +323,7 @@ class CounterfactualGenerativenessScorer:
             "q": q,
             "adjust": adjust,
         }
+        X, y = plain_tensor(X), plain_tensor(y)
         if is_fitted(classifier):
             check_same_rows(X, y)
             self._judges = Judges(classifier)

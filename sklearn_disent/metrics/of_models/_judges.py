@@ -8,6 +8,7 @@ from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from ..._arrays import as_numbers
 from ..._lazy import LazyRows
 from .._validation import check_factors, check_same_rows, warn_degenerate
 
@@ -102,19 +103,26 @@ def fit_judges(
     if hasattr(classifier, "fit_factors"):
         judge = clone(classifier)
         if not isinstance(X, LazyRows):
-            X = np.asarray(X)
-            X = X.reshape(len(X), -1)
+            X = _observations(X)
         if judge.image_shape is None:
             judge.set_params(image_shape=image_shape)
         return Judges(judge.fit_factors(X, columns, rows))
-    values = np.asarray(X) if rows is None else np.asarray(X)[rows]
-    values = as_intensities(values.reshape(len(values), -1))
+    values = _observations(X)
+    values = as_intensities(values if rows is None else values[rows])
     judges = []
     for column in columns:
         labels = column if rows is None else column[rows]
         several = len(set(labels.tolist())) > 1
         judges.append(clone(classifier).fit(values, labels) if several else None)
     return Judges(judges)
+
+
+def _observations(X: ArrayLike) -> NDArray:
+    """Observations as rows of numbers."""
+    values = as_numbers(X, "X")
+    if values.ndim < 2:
+        raise ValueError(f"X must have shape (n_samples, ...), got shape {values.shape}.")
+    return values.reshape(len(values), -1)
 
 
 def as_intensities(values: NDArray, largest: float | None = None) -> NDArray:

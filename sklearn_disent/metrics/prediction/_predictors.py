@@ -31,8 +31,8 @@ Method = Literal["auto", "r2", "svc"]
 # Shuffles of each code where an estimator has no importances of its own.
 _N_REPEATS = 5
 
-# Codes of linear classifiers are scaled down to this if they are larger.
-_LARGEST_CODE = 1e20
+# Codes of linear classifiers are scaled to these if they are larger or smaller.
+_LARGEST_CODE, _SMALLEST_CODE = 1e20, 1e-100
 
 
 class Task(NamedTuple):
@@ -201,12 +201,22 @@ def predictability_of(
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
     seeds = draw_seeds(rng, len(used))
-    # The solver squares codes, and does not come to an end with those that overflow.
-    X = data.codes / max(np.abs(data.codes).max() / _LARGEST_CODE, 1.0)
+    X = _solvable(data.codes)
     tasks = [Task(model, X, data.factors[:, k], *parts, seeds[k]) for k in fitted]
     score = partial(_unit_scores, units=units)
     relevance[fitted] = run([(score, task) for task in tasks], n_jobs)
     return Predictability(relevance, used)
+
+
+def _solvable(codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Codes for a solver that squares them, and does not come to an end with those that overflow
+    or vanish. The small ones tell it nothing in either scale."""
+    X = codes / max(np.abs(codes).max() / _LARGEST_CODE, 1.0)
+    largest = np.abs(X).max(axis=0)
+    is_small = (largest > 0) & (largest < _SMALLEST_CODE)
+    # In two steps: one factor would overflow.
+    unit = np.where(is_small, X / np.where(is_small, largest, 1.0), 0.0)
+    return np.where(is_small, unit * _SMALLEST_CODE, X)
 
 
 def absolute_correlation(data: Checked) -> NDArray[np.float64]:
