@@ -6,6 +6,7 @@ import torch
 
 from sklearn_disent import models
 from sklearn_disent.models import BaseVAE, BetaVAE
+from sklearn_disent.models._net import BaseNet
 
 torch.set_num_threads(1)
 
@@ -34,9 +35,11 @@ FORMS = {
     "ProductVAE-pairs": {"supervision": "pairs"},
 }
 PUBLIC = {
-    name: getattr(models, name)
-    for name in models.__all__
-    if hasattr(getattr(models, name), "fit") and name not in ("BaseVAE", "NeuralNetTransformer")
+    name: item
+    for name, item in ((name, getattr(models, name)) for name in models.__all__)
+    if isinstance(item, type)
+    and issubclass(item, BaseNet)
+    and name not in ("BaseVAE", "NeuralNetTransformer")
 }
 MODELS = {
     name: PUBLIC[name.split("-")[0]](**TINY, **options)
