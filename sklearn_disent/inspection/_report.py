@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from .. import _manifest
 from .._params import (
     FactorBins,
     ImageShape,
@@ -241,7 +242,7 @@ class DisentanglementReport:
             scores,
             displays,
             title=f"Disentanglement report: {type(path_to_model(estimator)[1]).__name__}",
-            summary=[sizes, *elbo],
+            summary=[sizes, *elbo, *_manifest.summary(path_to_model(estimator)[1])],
             estimator_text=repr(estimator),
         )
 

@@ -81,7 +81,7 @@ def test_other_errors_of_a_batch_of_one_row_are_not_disguised():
         n_wrong = 16
 
     for module in (Plain, Large):
-        with pytest.raises(ValueError, match="^of the user's own"):
+        with pytest.raises(ValueError, match=r"^of the user's own"):
             NeuralNetTransformer(module, batch_size=16, max_epochs=1).fit(X)
 
 
