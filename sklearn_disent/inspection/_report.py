@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from .. import _manifest
 from .._params import (
     FactorBins,
     ImageShape,
@@ -266,7 +267,11 @@ class DisentanglementReport:
             scores,
             displays,
             title=f"Disentanglement report: {type(path_to_model(estimator)[1]).__name__}",
-            summary=[*lines, report.sizes + _held(confidence_level, n_resamples)],
+            summary=[
+                *lines,
+                report.sizes + _held(confidence_level, n_resamples),
+                *_manifest.summary(path_to_model(estimator)[1]),
+            ],
             estimator_text=repr(estimator),
             factor_values=report.factor_values,
             factor_names=factor_names if factor_names is not None else report.factor_names,

@@ -105,6 +105,10 @@ class VAE(BaseVAE):
         Number of latents.
     likelihood_ : str
         The likelihood in use.
+    manifest_ : dict
+        Where the model comes from: versions, hashes of code and data, seed, epochs and steps
+        planned and done, scale and layout of X; and ``"status"``, which is "finished" or "stopped"
+        (by a callback) unless training was cut short.
     input_shape_ : tuple of int
         Shape of one observation as the module sees it.
     n_features_in_ : int

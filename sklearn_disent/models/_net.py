@@ -23,14 +23,6 @@ What is overridden, and why. Of skorch's NeuralNet:
   _initialize_optimizer         a model that was loaded builds its optimisers when it trains
   get_params_for_optimizer      Adam runs fused unless told otherwise
   _default_callbacks            none that log losses: `run_single_epoch` does
-  get_iterator                  rows are shuffled, by a generator of the net's own
-  get_split_datasets            hands the user's y, which the data set holds, to the splitter
-  run_single_epoch              seeds by epoch, so that warm epochs add up; reads losses once
-  train_step_single             `_step` gives loss and named terms
-  validation_step               the same without gradient
-  on_train_begin                remembers the weights, to go back to if training diverges
-  on_batch_begin                learning rates may follow a schedule, as weights may
-  on_batch_end                  counts optimiser steps, which schedules follow
   use_caching                   False: cached codes are in shuffled order, labels are not
   predict_nonlinearity          None: codes are returned as they are
   torch_load_kwargs             None, as skorch's `__init__` would set it
@@ -39,6 +31,17 @@ Of scikit-learn's BaseEstimator and TransformerMixin:
 
   __init_subclass__             one signature without `**kwargs`; constraints from annotations
   __sklearn_tags__              float32 is kept, images are fine
+
+In ``_training.py``, the loop of training:
+
+  get_iterator                  rows are shuffled, by a generator of the net's own
+  get_split_datasets            hands the user's y, which the data set holds, to the splitter
+  run_single_epoch              seeds by epoch, so that warm epochs add up; reads losses once
+  train_step_single             `_step` gives loss and named terms
+  validation_step               the same without gradient
+  on_train_begin                remembers the weights, to go back to if training diverges
+  on_batch_begin                learning rates may follow a schedule, as weights may
+  on_batch_end                  counts optimiser steps, which schedules follow
 
 In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's are told:
 
@@ -60,7 +63,6 @@ import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from os import PathLike
 from typing import Any, Literal, Self
@@ -87,8 +89,7 @@ from .._params import (
     init_constraints,
 )
 from ..exceptions import TrainingWarning
-from ._callbacks import CallbackBridge, InterruptWatch, StopTraining
-from ._checkpoint import EpochFile
+from ._callbacks import CallbackBridge
 from ._data import (
     Layout,
     RowDataset,
@@ -105,21 +106,19 @@ from ._data import (
     match_layout,
     read_input_shape,
 )
-from ._memory import freed_memory_kept
 from ._saved_state import SavedState
 from ._saving import SavingMixin
 from ._schedules import resolve
 from ._seeding import build
-from ._state import OF_FIT, REMEDIES, GoodWeights, record_epoch, unchanged_on_error
-
-# How many times its first value the loss may grow by before that is said.
-_EXPLOSION = 1000.0
+from ._state import OF_FIT, unchanged_on_error
+from ._training import TrainingLoop
 
 
 class BaseNet(
     SavingMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
+    TrainingLoop,
     CallbackBridge,
     SavedState,
     NeuralNet,
@@ -152,11 +151,6 @@ class BaseNet(
     _layout: Layout
     _units: Units
     _seed: int
-    _good_weights: GoodWeights | None
-    _first_loss: Any = None
-    _epoch_file: EpochFile | None = None
-    _generator: torch.Generator | None
-    _dataset: Any
     _params_to_validate: frozenset = frozenset()
     # skorch settings that have one right value here. Cached predictions are in shuffled order:
     # EpochScoring would compare them with unshuffled labels.
@@ -420,54 +414,6 @@ class BaseNet(
             warnings.warn(message, TrainingWarning, stacklevel=4)
         return self
 
-    def _train(self, dataset: RowDataset, *, cold: bool) -> None:
-        """All epochs, until a callback asks to stop; Ctrl-C raises KeyboardInterrupt."""
-        data = {"X": dataset.X, "y": dataset.y}
-        self._first_loss = None
-        saved = EpochFile(self, dataset) if cold and self.checkpoint is not None else None
-        try:
-            with InterruptWatch() as self._interrupts, freed_memory_kept():
-                with suppress(StopTraining):
-                    self.notify("on_train_begin", **data)
-                    # Epochs that a callback loaded, LoadInitState for one, are not counted.
-                    done = 0 if saved is None else self._resume(saved)
-                    self.fit_loop(dataset, epochs=max(self.max_epochs - done, 0))
-                with suppress(StopTraining):
-                    self.notify("on_train_end", **data)
-        finally:
-            self._interrupts = self._epoch_file = None
-            if self._first_loss is not None:
-                self._first_loss = float(self._first_loss)
-            self._good_weights = self._generator = self._dataset = None
-        if saved is not None:
-            saved.remove()
-
-    def _resume(self, saved: EpochFile) -> int:
-        """Go on from the last epoch that a killed fit had finished, and save every further one.
-
-        Returns the number of epochs done.
-        """
-        saved.load(self)
-        self._remember_weights()
-        self._epoch_file = saved
-        return len(self.history_)
-
-    def _after_epoch(self) -> None:
-        if self._epoch_file is not None:
-            self._epoch_file.save(self)
-
-    def _training_troubles(self) -> list[str]:
-        """What the user should know about a training that ended without an error."""
-        first, self._first_loss = self._first_loss, None
-        last = self.history_[-1].get("train_loss") if len(self.history_) else None
-        if first is None or last is None or last - first <= _EXPLOSION * max(abs(first), 1.0):
-            return []
-        return [
-            f"The loss of {type(self).__name__} has grown from {first:.3g} in the first step to "
-            f"{last:.3g} in the last epoch: training has diverged, though the loss is finite. "
-            f"{REMEDIES}"
-        ]
-
     def _set_input(self, rows: np.ndarray, layout: Layout) -> None:
         """Remember what one observation looks like."""
         self.input_shape_ = layout.input_shape
@@ -577,131 +523,11 @@ class BaseNet(
     def _default_callbacks(self) -> list:
         return [("epoch_timer", EpochTimer()), ("print_log", PrintLog())]
 
-    def get_iterator(self, dataset: Any, training: bool = False) -> Any:
-        """Make the loader of batches; part of skorch's protocol."""
-        name = "iterator_train" if training else "iterator_valid"
-        kwargs = {"batch_size": self.batch_size, **self.get_params_for(name)}
-        if kwargs["batch_size"] == -1:
-            kwargs["batch_size"] = len(dataset)
-        kwargs.setdefault("generator", torch.Generator())
-        if training:
-            kwargs.setdefault("shuffle", True)
-        return getattr(self, name)(dataset, **kwargs)
-
-    def get_split_datasets(self, X: Any, y: Any = None, **fit_params: Any) -> tuple:
-        """Training and validation rows; part of skorch's protocol."""
-        if not self.train_split:
-            return X, None
-        return self.train_split(X) if X.y is None else self.train_split(X, X.y)
-
-    def run_single_epoch(
-        self, iterator: Any, training: bool, prefix: str, step_fn: Callable, **fit_params: Any
-    ) -> None:
-        """One pass over the batches; part of skorch's protocol.
-
-        Loss and terms are added up as tensors and read once, at the end of the epoch.
-        """
-        if iterator is None:
-            return
-        # Seeded by epoch, so that 2 + 2 warm epochs are the same as 4.
-        stream = np.random.SeedSequence([self._seed, len(self.history_), not training])
-        order_seed, noise_seed = stream.generate_state(2, np.uint64)
-        if iterator.generator is not None:
-            iterator.generator.manual_seed(int(order_seed) >> 1)
-        self._generator = torch.Generator(self.device).manual_seed(int(noise_seed) >> 1)
-        self._dataset = iterator.dataset
-        sums: dict[str, torch.Tensor] = {}
-        n_rows = n_batches = 0
-        for batch in iterator:
-            self.notify("on_batch_begin", batch=batch, training=training)
-            step = step_fn(batch, **fit_params)
-            if training and self._first_loss is None:
-                self._first_loss = step["loss"].detach()
-            n = len(batch[0])
-            n_rows, n_batches = n_rows + n, n_batches + 1
-            for name, value in {"loss": step["loss"], **step.get("terms", {})}.items():
-                value = value.detach() * n
-                sums[name] = sums[name] + value if name in sums else value
-            self.notify("on_batch_end", batch=batch, training=training, **step)
-        if n_batches == 0:
-            raise ValueError(
-                f"Not a single batch of {iterator.batch_size} rows can be made of "
-                f"{len(iterator.dataset)} rows with drop_last=True. Set a smaller batch_size, or "
-                "drop_last=False."
-            )
-        means = {name: total.item() / n_rows for name, total in sums.items()}
-        record_epoch(self.history_, prefix, means, n_batches)
-        if training and self._good_weights is not None:
-            self._good_weights.check(means["loss"], len(self.history_))
-
-    def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Forward and backward pass of one batch; part of skorch's protocol."""
-        self._set_training(True)
-        try:
-            step = self._step(batch)
-        except ValueError as error:
-            if len(batch[0]) == 1 and self._has_batch_norm():
-                raise ValueError(
-                    "BatchNorm cannot be trained on a batch of one row, and the rows of X leave "
-                    f"one over: {error}. Set another batch_size, or iterator_train__drop_last=True."
-                ) from error
-            raise
-        step["loss"].backward()
-        return step
-
-    def _has_batch_norm(self) -> bool:
-        kinds = nn.modules.batchnorm._BatchNorm
-        return any(isinstance(part, kinds) for part in self.module_.modules())
-
-    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Loss of one validation batch; part of skorch's protocol."""
-        self._set_training(False)
-        with torch.no_grad():
-            return self._step(batch)
-
-    @abstractmethod
-    def _step(self, batch: Any) -> dict[str, Any]:
-        """Loss ("loss"), output ("y_pred") and named terms ("terms", optional) of one batch."""
-
-    def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
-        """Remember the weights, to go back to; part of skorch's protocol."""
-        self._remember_weights()
-        super().on_train_begin(net, X=X, y=y, **kwargs)
-
-    def _remember_weights(self) -> None:
-        self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
-
-    def on_batch_begin(
-        self, net: Any, batch: Any = None, training: bool = False, **kw: Any
-    ) -> None:
-        """Set learning rates that follow a schedule; part of skorch's protocol."""
-        super().on_batch_begin(net, batch=batch, training=training, **kw)
-        if training:
-            for name, rate in self._rates().items():
-                if callable(rate):
-                    for group in getattr(self, name + "_").param_groups:
-                        group["lr"] = rate(self.n_steps_)
-
-    def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kw: Any) -> None:
-        """Count optimiser steps, which schedules of weights follow; part of skorch's protocol."""
-        self.n_steps_ += bool(training)
-
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         for name in OF_FIT:
             state.pop(name, None)
         return state
-
-    @property
-    def generator(self) -> torch.Generator:
-        """Generator of all noise in training, on the model's device; there during ``fit`` only.
-
-        Seeded by epoch from ``random_state``: what is drawn from it repeats exactly.
-        """
-        generator = getattr(self, "_generator", None)
-        if generator is None:
-            raise AttributeError(f"{type(self).__name__} has a generator only while fit runs.")
-        return generator
 
     # -- using the fitted module -------------------------------------------------------------
 
