@@ -11,7 +11,7 @@ import numpy as np
 
 from .._params import Predictor, validated
 from ._frame import CHUNK, FormulaError, Frame, Node, Positions
-from ._predicates import Guarantee, Predicate
+from ._predicates import Equal, Forall, Guarantee, Predicate
 from ._quantale import Semantics
 from ._terms import Domain, Term, Variable
 
@@ -204,7 +204,12 @@ class _Solved(Domain):
         from ._solvers import solve
 
         found = {v: solve(v, exists, frame, semantics, before) for v in exists.variables}
-        return exists.body._quantity(frame.with_found(found), semantics, before)
+        value = exists.body._quantity(frame.with_found(found), semantics, before)
+        slope = next(iter(found.values())).slope
+        if slope is None or len(found) > 1 or not _is_chain(exists.body):
+            return value
+        # The value of the body, with a slope that does not depend on which edge rounding is on.
+        return value.detach() + (slope - slope.detach()).reshape((1,) * frame.ndim)
 
     def _decide(self, exists: Any, frame: Frame) -> Any:
         from ._solvers import first_of
@@ -214,6 +219,11 @@ class _Solved(Domain):
 
     def _attained(self, inner: Guarantee) -> Guarantee:
         return inner
+
+
+def _is_chain(node: Any) -> bool:
+    """Whether it is one equation under quantifiers."""
+    return isinstance(node, Equal) or (isinstance(node, Forall) and _is_chain(node.body))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
