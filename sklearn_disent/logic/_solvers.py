@@ -219,6 +219,14 @@ def first_of(unknown: Variable, exists: Any, frame: Frame) -> Any:
     return solve(unknown, exists, frame.exact(), exact, False)
 
 
+def only_target(exists: Any, frame: Frame) -> float:
+    """The number that the unknown of a single equation must equal."""
+    records = _collect(exists.body, exists.variables[0], frame, Semantics(), False)
+    if len(exists.variables) > 1 or len(records) != 1 or records[0].target.size != 1:
+        raise FormulaError(exists, "An interval is searched for the solution of one equation.")
+    return float(records[0].target.item())
+
+
 def _collect(
     node: Any, unknown: Variable, frame: Frame, semantics: Semantics, before: bool
 ) -> list[_Record]:
