@@ -2,8 +2,10 @@
 
 Zhang and Sugiyama (2024) turn a first-order predicate over equations into a number in [0, inf],
 of which 0 is best: equality becomes a strict premetric, the connectives become operations of a
-quantale, "for all" becomes an aggregator and "exists" an infimum. Here a predicate is a tree over
-finite tables which is evaluated both ways, by `truth` and by `quantity`::
+quantale, "for all" becomes an aggregator and "exists" an infimum. A `Property` is such a predicate
+about factors and codes that are not given yet: written once, it is a metric, a scorer and an
+objective of training; `properties` holds those of the field. A `Predicate` is a tree over finite
+tables, which is evaluated both ways, by `truth` and by `quantity`::
 
     logic                      metric (`Semantics`)     choices
     equality ``a == b``        strict premetric         `PREMETRICS`, any callable
@@ -63,11 +65,12 @@ Notes
 Departures from the paper, and gaps in it:
 
 - Quantity 0 implies truth only if whatever is negated, or stands before an arrow, is itself 0 when
-  it is true; Theorem 1 is stated without this condition. `Predicate.guarantee` checks it.
+  it is true, and if infima are attained; Theorem 1 is stated without these conditions.
+  `Predicate.guarantee` checks them.
 - The mean square distance over all ordered pairs is twice the variance (Example 8 has it once).
 - A "mean_square" inside a "mean_square" squares twice. For the variances of equation 17 use
   "mean" with "squared_euclidean", or one `Forall` over several variables.
-- The infimum is over a finite set of candidates.
+- The infimum is over a finite set of candidates, or solved (`maps`, `interval`).
 - No operation of the tables underflows to 0: floating point keeps false apart from true.
 
 References
@@ -105,7 +108,7 @@ from ._quantale import (
     Premetric,
     Semantics,
 )
-from ._symbols import Symbol, maps
+from ._symbols import Symbol, interval, maps
 from ._terms import FiniteSet, Function, Term, Variable, functions
 
 __all__ = [
@@ -114,6 +117,7 @@ __all__ = [
     "ClosedForm",
     "Symbol",
     "maps",
+    "interval",
     "FormulaError",
     "properties",
     "FiniteSet",

@@ -408,6 +408,28 @@ class Property:
         options = {"uses_blocks": self._uses_blocks, "groups": groups, "code_scale": code_scale}
         return self._of(bind_pairs(links, known, codes, **options), semantics, None, 0)
 
+    def score_of_pairs(
+        self, pairs: ArrayLike, same: ArrayLike, codes: ArrayLike, **options: Any
+    ) -> float:
+        """What the link makes of :meth:`quantity_of_pairs`: higher is better.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2), int
+            Row numbers of the two samples of each pair.
+        same : array-like of shape (n_pairs, n_factors)
+            For each pair and factor whether both samples have the same value.
+        codes : array-like of shape (n_samples, n_codes)
+            The representation.
+        **options
+            As in :meth:`quantity_of_pairs`.
+
+        Returns
+        -------
+        score : float
+        """
+        return self._linked(float(self.quantity_of_pairs(pairs, same, codes, **options)))
+
     def as_metric(self) -> Metric:
         """The score as a row that scorers and reports read; they ask for it by themselves.
 

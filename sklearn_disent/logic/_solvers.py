@@ -1,20 +1,20 @@
 """The best point, map or assignment: what "exists" finds where nothing is enumerated.
 
 A solver finds where the infimum is attained; the quantity is then that of the body at this place,
-by the walk that evaluates everything else. So is its slope: where the minimum is unique, the
-derivative of an infimum is that of the body at the minimum (Danskin 1967).
+by the walk that evaluates everything else. So is its slope: the derivative of an infimum is that of
+the body at the minimum (Danskin 1967), with the multipliers of the rows that meet at an edge.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import linear_sum_assignment, nnls
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from sklearn.base import clone
@@ -47,7 +47,10 @@ class _Record(NamedTuple):
     target: Floats
     weight: Floats
     premetric: str
+    factor: float
     aggregators: tuple[str, ...]
+    live: tuple[Any, Any] | None
+    """Argument and target as tensors, if they are."""
 
 
 # -- what is found ---------------------------------------------------------------------------
@@ -58,6 +61,10 @@ class Point:
     """A point that solves an existential quantifier."""
 
     values: Any
+    slope: Any = None
+
+    def __call__(self, argument: Any) -> Any:
+        return self.values
 
     def value(self, ndim: int) -> Any:
         return self.values.reshape((1,) * ndim + tuple(self.values.shape))
@@ -114,6 +121,8 @@ class Map:
     """A function whose components were found one by one, or all together (None)."""
 
     parts: Mapping[int | None, Any]
+    slope: Any = None
+    """What has the slope of the infimum, where that of the body at the minimum is not unique."""
 
     def apply(self, component: int | None, argument: Any, ndim: int) -> Any:
         return self.parts[component](_as_rows(argument, ndim))
@@ -121,6 +130,14 @@ class Map:
 
 def _as_rows(values: Any, ndim: int) -> Any:
     return values.reshape(*values.shape[:ndim], int(np.prod(values.shape[ndim:])))
+
+
+def _in_rows(values: Any, frame: Frame) -> Any:
+    """Values as rows, one for every cell of the frame."""
+    values = _as_rows(values, frame.ndim)
+    sizes = [len(frame.rows[axis[0]]) for axis in frame.axes]
+    full = namespace(values).broadcast_to(values, (*sizes, values.shape[-1]))
+    return full.reshape(-1, values.shape[-1])
 
 
 def _as_bytes(rows: NDArray) -> NDArray:
@@ -139,20 +156,55 @@ def solve(unknown: Variable, exists: Any, frame: Frame, semantics: Semantics, be
     for record in records:
         by_component[record.component].append(record)
     kind = getattr(unknown.domain, "kind", None) if isinstance(unknown.domain, _Maps) else "point"
-    parts = {}
+    parts, slopes = {}, []
     for component, own in by_component.items():
         loss = _loss_of(own[0], unknown)
         target = np.concatenate([record.target for record in own])
-        weight = np.concatenate([record.weight for record in own])
-        weight = None if np.ptp(weight) <= 1e-12 * weight.max() else weight
+        shares = np.concatenate([record.weight for record in own])
+        weight = None if np.ptp(shares) <= 1e-12 * shares.max() else shares
+        argument = None
         if kind == "point":
             center = _centers(target, np.zeros(len(target), dtype=np.int64), weight, loss)[0]
-            return Point(center if frame.data is None else like(center, frame.data.codes))
-        argument = np.concatenate([record.argument for record in own])
-        parts[component] = _fit(kind, argument, target, weight, loss, unknown)
+            parts[component] = Point(
+                center if frame.data is None else like(center, frame.data.codes)
+            )
+        else:
+            argument = np.concatenate([record.argument for record in own])
+            parts[component] = _fit(kind, argument, target, weight, loss, unknown)
+        slopes.append(_slope(parts[component], own, argument, target, shares, loss))
     if not parts:
         raise FormulaError(unknown, f"{unknown} does not occur in what must exist. Leave it out.")
-    return Map(parts)
+    slope = None if any(part is None for part in slopes) else sum(slopes)
+    return replace(parts[None], slope=slope) if kind == "point" else Map(parts, slope)
+
+
+def _slope(
+    part: Any,
+    records: list[_Record],
+    argument: Floats | None,
+    target: Floats,
+    weight: Floats,
+    loss: str,
+) -> Any:
+    """A sum with the slope of the infimum, for losses that have an edge at the minimum."""
+    live = [record.live for record in records]
+    if loss not in {"radius", "mad", "manhattan"} or None in live or isinstance(part, Fitted):
+        return None
+    xp = namespace(live[0][1])  # type: ignore[index]
+    targets = xp.concatenate([pair[1] for pair in live], 0)  # type: ignore[index]
+    arguments = None
+    if argument is not None:
+        arguments = xp.concatenate([pair[0] for pair in live], 0)  # type: ignore[index]
+    gap = targets - part(arguments)
+    if argument is None:
+        design = np.ones((len(target), 1))
+    elif isinstance(part, Affine):
+        design = affine_design(argument)
+    else:
+        classes = np.unique(_as_bytes(argument), return_inverse=True)[1].ravel()
+        design = np.eye(classes.max() + 1)[classes]
+    pull = multipliers(detached(gap), design, weight, loss) * records[0].factor
+    return (like(pull, gap) * gap).sum()
 
 
 def first_of(unknown: Variable, exists: Any, frame: Frame) -> Any:
@@ -165,6 +217,14 @@ def first_of(unknown: Variable, exists: Any, frame: Frame) -> Any:
         )
     exact = Semantics("0/1", premetrics={}, conditions={}, forall="sum")
     return solve(unknown, exists, frame.exact(), exact, False)
+
+
+def only_target(exists: Any, frame: Frame) -> float:
+    """The number that the unknown of a single equation must equal."""
+    records = _collect(exists.body, exists.variables[0], frame, Semantics(), False)
+    if len(exists.variables) > 1 or len(records) != 1 or records[0].target.size != 1:
+        raise FormulaError(exists, "An interval is searched for the solution of one equation.")
+    return float(records[0].target.item())
 
 
 def _collect(
@@ -192,6 +252,8 @@ def _collect(
     chooses = any(v in _component_variables(node.body, unknown) for v in node.variables)
     # Every component is best by itself, whatever joins them.
     own = () if chooses else (aggregator.name,)
+    if chooses and aggregator.name not in _MEANS:
+        records = [r._replace(live=None) for r in records]  # slopes do not add up
     return [
         r._replace(weight=r.weight * share, aggregators=(*own, *r.aggregators)) for r in records
     ]
@@ -220,22 +282,16 @@ def _record(
             raise FormulaError(
                 node, f"{node} has two unknowns, {unknown} and {found}. Write an equation of each."
             )
-    ndim = frame.ndim
-    target = detached(other._evaluate(frame))
-    sizes = [len(frame.rows[axis[0]]) for axis in frame.axes]
-    argument = None
-    if is_map:
-        argument = _as_rows(detached(own.argument._evaluate(frame)), ndim)
-        argument = np.broadcast_to(argument, (*sizes, argument.shape[-1]))
-        argument = argument.reshape(-1, argument.shape[-1]).astype(float)
-    target = _as_rows(target, ndim)
-    target = np.broadcast_to(target, (*sizes, target.shape[-1]))
-    target = target.reshape(-1, target.shape[-1]).astype(float)
+    sides = (own.argument._evaluate(frame) if is_map else None, other._evaluate(frame))
+    rows = [None if side is None else _in_rows(side, frame) for side in sides]
+    live = tuple(rows) if any(map(is_tensor, rows)) else None
+    argument, target = (None if side is None else detached(side).astype(float) for side in rows)
     chosen = semantics._premetric_on(node._own_sort, before)
     # A positive factor does not change what is best.
     premetric = getattr(chosen.function, "kind", chosen.name)
+    factor = getattr(chosen.function, "factor", 1.0)
     key = own.key(frame) if is_map else None
-    return _Record(key, argument, target, np.ones(len(target)), premetric, ())
+    return _Record(key, argument, target, np.ones(len(target)), premetric, factor, (), live)
 
 
 def _loss_of(record: _Record, unknown: Variable) -> str:
@@ -282,6 +338,33 @@ def _modes(target: Floats, classes: NDArray[np.int64], weight: Floats | None) ->
     weight = np.ones(len(target)) if weight is None else weight
     counts = csr_array((weight, (classes, which.ravel())), shape=shape)
     return rows[np.asarray(counts.argmax(axis=1)).ravel()]
+
+
+def multipliers(gap: Floats, design: Floats, weight: Floats, loss: str) -> Floats:
+    """What every row pulls at the fit, in balance: design' pulls = 0.
+
+    Rows at an edge of the loss, with error 0 or with the largest error, pull as much as it takes.
+    """
+    size = np.abs(gap) if loss == "manhattan" else np.linalg.norm(gap, axis=1, keepdims=True)
+    largest = size.max(initial=0.0)
+    if largest == 0:
+        return np.zeros_like(gap)
+    unit = gap / np.where(size > 0, size, 1.0)
+    if loss == "radius":
+        active = np.flatnonzero(size[:, 0] >= largest * (1 - 1e-6))
+        balance = (unit[active][:, :, None] * design[active][:, None, :]).reshape(len(active), -1)
+        share = nnls(np.vstack([balance.T, np.ones(len(active))]), np.eye(balance.shape[1] + 1)[-1])
+        pull = np.zeros_like(gap)
+        pull[active] = share[0][:, None] * unit[active]
+        return pull
+    edge = np.broadcast_to(size <= 1e-9 * largest, gap.shape)
+    pull = np.where(edge, 0.0, weight[:, None] * unit)
+    for column in range(gap.shape[1]):
+        at = edge[:, column]
+        if at.any():
+            rest = -design.T @ pull[:, column]
+            pull[at, column] = np.linalg.lstsq(design[at].T, rest, rcond=None)[0]
+    return pull
 
 
 def _fit(

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._params import Predictor, validated
 from ._frame import CHUNK, FormulaError, Frame, Node, Positions
-from ._predicates import Guarantee, Predicate
+from ._predicates import Equal, Forall, Guarantee, Predicate
 from ._quantale import Semantics
 from ._terms import Domain, Term, Variable
 
@@ -204,7 +204,12 @@ class _Solved(Domain):
         from ._solvers import solve
 
         found = {v: solve(v, exists, frame, semantics, before) for v in exists.variables}
-        return exists.body._quantity(frame.with_found(found), semantics, before)
+        value = exists.body._quantity(frame.with_found(found), semantics, before)
+        slope = next(iter(found.values())).slope
+        if slope is None or len(found) > 1 or not _is_chain(exists.body):
+            return value
+        # The value of the body, with a slope that does not depend on which edge rounding is on.
+        return value.detach() + (slope - slope.detach()).reshape((1,) * frame.ndim)
 
     def _decide(self, exists: Any, frame: Frame) -> Any:
         from ._solvers import first_of
@@ -214,6 +219,11 @@ class _Solved(Domain):
 
     def _attained(self, inner: Guarantee) -> Guarantee:
         return inner
+
+
+def _is_chain(node: Any) -> bool:
+    """Whether it is one equation under quantifiers."""
+    return isinstance(node, Equal) or (isinstance(node, Forall) and _is_chain(node.body))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -286,6 +296,72 @@ def maps(kind: Literal["any", "affine"] | Predictor = "any") -> Domain:
     if isinstance(kind, type):
         raise TypeError(f"kind must be an instance of a regressor, got the class {kind.__name__}.")
     return _Maps(kind)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Interval(_Solved):
+    low: float
+    high: float
+    closed: str
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        left = "[" if self.closed in ("both", "left") else "("
+        right = "]" if self.closed in ("both", "right") else ")"
+        return f"{left}{self.low:g}, {self.high:g}{right}"
+
+    def _solve(self, exists: Any, frame: Frame, semantics: Semantics, before: bool) -> Any:
+        from ._solvers import Point, only_target
+
+        target = only_target(exists, frame)
+        found = {exists.variables[0]: Point(np.clip(target, self.low, self.high))}
+        return exists.body._quantity(frame.with_found(found), semantics, before)
+
+    def _decide(self, exists: Any, frame: Frame) -> Any:
+        from ._solvers import only_target
+
+        target = only_target(exists, frame)
+        above = target >= self.low if self.closed in ("both", "left") else target > self.low
+        below = target <= self.high if self.closed in ("both", "right") else target < self.high
+        return np.full((1,) * frame.ndim, bool(above and below))
+
+    def _attained(self, inner: Guarantee) -> Guarantee:
+        # The infimum over an open set is that over its closure, where the formula may be false.
+        return inner if self.closed == "both" else Guarantee(False, inner.true_implies_zero)
+
+
+@validated
+def interval(
+    low: float, high: float, *, closed: Literal["both", "left", "right", "neither"] = "both"
+) -> Domain:
+    """Set of all numbers between two, for `Exists` with one equation.
+
+    It shows why an infimum over an infinite set needs care: over an open interval it is 0 for a
+    number at its end, which is not an element.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends.
+    closed : {"both", "left", "right", "neither"}, default="both"
+        Which ends belong to it.
+
+    Returns
+    -------
+    interval : set
+
+    Examples
+    --------
+    >>> from sklearn_disent.logic import Exists, interval
+    >>> zero = Exists(interval(0, 1, closed="right"), lambda u: u == 0)
+    >>> zero
+    ∃ u ∈ (0, 1]. u = 0
+    >>> zero.quantity(), zero.truth(), zero.guarantee().zero_implies_true
+    (0.0, False, False)
+    """
+    if not low < high:
+        raise ValueError(f"low must be below high, got {low} and {high}.")
+    return _Interval(low, high, closed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

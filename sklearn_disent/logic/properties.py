@@ -255,7 +255,7 @@ def modularity_by_pairs(
 
     See Also
     --------
-    sklearn_disent.metrics.pair_modularity_score : The score of pairs.
+    sklearn_disent.metrics.classes_from_pairs : Classes from pairs, robust ones included.
     sklearn_disent.models.terms.same_pair_term : The same of tensors.
 
     Notes

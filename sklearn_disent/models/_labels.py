@@ -52,6 +52,7 @@ class Labels(Guidance):
     See Also
     --------
     Regions : Guidance by bounding boxes or masks.
+    Logic : Guidance by a logical property.
     ProductVAE : Learns from labels by logical definitions.
 
     Notes

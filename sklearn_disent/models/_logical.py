@@ -1,5 +1,6 @@
 """A model that is trained by the logical definitions of modularity and informativeness."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
@@ -72,6 +73,7 @@ class ProductVAE(BaseVAE):
     --------
     VAE : Lists all parameters and attributes.
     Labels : Guides any model by labels, by regression or classification.
+    Logic : Guides any model by a logical property.
     sklearn_disent.metrics.modularity_distance : M as a metric.
     sklearn_disent.metrics.informativeness_distance : I as a metric.
 
@@ -82,6 +84,14 @@ class ProductVAE(BaseVAE):
     codes, which I prevents. Labels are classes 0, 1, ...; -1 and NaN mean unknown. With
     ``fit(X, X_pair=X_pair, same=same)`` pairs take the place of labels. The paper defines the
     quantities, as metrics and as objectives; this model is one way to train by them.
+
+    With labels it is the VAE guided by two properties,
+    ``guidance=[modularity_by_product().guidance(), informativeness_by_injectivity().guidance()]``
+    (:class:`Logic`). It stays a class for what guidance cannot do: it encodes partner observations,
+    takes factors that are unknown one by one, and leaves latents outside all groups out of I.
+
+    "diameter" with "max" looks at one pair of rows of a batch each, and trains poorly: codes
+    collapse, with a contraction of 0.71 where the means reach 0.3. ``fit`` warns.
 
     References
     ----------
@@ -208,6 +218,13 @@ class ProductVAE(BaseVAE):
         self, rows: NDArray, y: Any, metadata: dict[str, Any], *, reset: bool
     ) -> dict[str, Any]:
         extras = super()._read_extras(rows, y, metadata, reset=reset)
+        if self.modularity == "diameter" and self.informativeness == "max":
+            warnings.warn(
+                "modularity='diameter' with informativeness='max' trains on two pairs of rows per "
+                "batch, and codes tend to collapse. Use 'variance' with 'mean'.",
+                UserWarning,
+                stacklevel=5,
+            )
         X_pair, same = metadata["X_pair"], metadata["same"]
         if (X_pair is None) != (same is None):
             raise ValueError("Pass X_pair and same together: partners, and what they share.")

@@ -25,6 +25,7 @@ from sklearn_disent.logic import (
     Or,
     Semantics,
     Variable,
+    interval,
 )
 
 from .conftest import B2, PRODUCT, constant_curried, injective, modular, product_function, value
@@ -138,3 +139,29 @@ def test_theorem_1_needs_conditions_without_implication():
     assert negated.truth() is False
     assert negated.quantity() == 0.0
     assert not negated.guarantee().zero_implies_true
+
+
+def test_theorem_1_only_if_fails():
+    # An implication, and yet 0 wherever it is true.
+    x = Variable("x", FiniteSet([0.0, 1.0, 5.0]))
+    same = Forall(x, (x == 1) >> (x == 1))
+    assert same.truth() is True
+    assert same.quantity() == 0.0
+
+
+def test_theorem_1_needs_infima_that_are_attained():
+    for closed, truth in (("right", False), ("both", True)):
+        zero = Exists(interval(0, 1, closed=closed), lambda u: u == 0)
+        assert zero.quantity() == 0.0
+        assert zero.truth() is truth
+        assert zero.guarantee().zero_implies_true is truth
+    assert Exists(interval(0, 1), lambda u: u == 3).quantity() == 2.0
+
+
+def test_sharp_conditions_are_exact():
+    sharp = Equal(0.0, 1.0, on="factors")
+    predicate = sharp >> value(3)  # false implies false
+    assert predicate.quantity() == 0.0
+    assert predicate.guarantee() == Guarantee(True, True)
+    both = And(sharp, sharp) >> value(3)
+    assert both.guarantee() == Guarantee(True, True)
