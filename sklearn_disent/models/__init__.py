@@ -5,6 +5,8 @@ from ._base import BaseVAE
 from ._elbo import VAE, AnnealedVAE, BetaVAE
 from ._gan import InfoGAN
 from ._guidance import Guidance
+from ._identifiable import IdentifiableVAE
+from ._joint import JointVAE
 from ._labels import Labels
 from ._logical import ProductVAE
 from ._memory import freed_memory_kept
@@ -12,9 +14,12 @@ from ._module import VAEOutput
 from ._moments import DIPVAE, InfoVAE
 from ._paired import AdaGVAE, AdaMLVAE
 from ._pretrained import list_pretrained, load_pretrained
+from ._quantized import QuantizedAE
 from ._recipe import training_recipe
 from ._regions import Regions
 from ._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
+from ._slow import SlowVAE
+from ._sparse import TopKSparseAutoencoder
 from ._support import HFSVAE
 from ._total_correlation import BetaTCVAE, FactorVAE
 from ._transformer import NeuralNetTransformer, ReconstructionLoss
@@ -33,6 +38,11 @@ __all__ = [
     "Guidance",
     "HFSVAE",
     "InfoGAN",
+    "TopKSparseAutoencoder",
+    "SlowVAE",
+    "QuantizedAE",
+    "JointVAE",
+    "IdentifiableVAE",
     "InfoVAE",
     "Labels",
     "LinearSchedule",

@@ -151,6 +151,10 @@ def test_guidance_gives_the_recorded_values(images, same_arithmetic, name):
     agree(found, REFERENCE[name], exactly=same_arithmetic)
 
 
+# Models that came after guidance: there are no values from before it.
+YOUNGER = {"IdentifiableVAE", "JointVAE", "QuantizedAE", "SlowVAE", "TopKSparseAutoencoder"}
+
+
 def test_recorded_values_cover_all_models():
     assert {type(model).__name__ for model in PLAIN.values()} == {
         name
@@ -158,6 +162,7 @@ def test_recorded_values_cover_all_models():
         if isinstance(getattr(models, name), type)
         and hasattr(getattr(models, name), "fit")
         and name not in ("BaseVAE", "NeuralNetTransformer")
+        and name not in YOUNGER
     }
     assert {name for name in REFERENCE if ", " not in name} == set(PLAIN)
 
@@ -479,7 +484,14 @@ def test_likelihood_is_public(images, likelihood, mean):
 
 
 def test_models_stand_directly_upon_the_base():
-    beside = {"FactorVAE": {"AdversarialMixin"}, "AdaMLVAE": {"AdaGVAE"}}
+    beside = {
+        "FactorVAE": {"AdversarialMixin"},
+        "AdaGVAE": {"PairedVAE"},
+        "AdaMLVAE": {"AdaGVAE", "PairedVAE"},
+        "SlowVAE": {"PairedVAE"},
+        "QuantizedAE": {"PointCodes"},
+        "TopKSparseAutoencoder": {"PointCodes"},
+    }
     for name in models.__all__:
         cls = getattr(models, name)
         if isinstance(cls, type) and issubclass(cls, BaseVAE) and cls is not BaseVAE:

@@ -25,7 +25,10 @@ from sklearn_disent.models import (
     FactorVAE,
     InfoGAN,
     InfoVAE,
+    JointVAE,
     LinearSchedule,
+    QuantizedAE,
+    TopKSparseAutoencoder,
 )
 
 TINY = {
@@ -36,6 +39,8 @@ TINY = {
     "batch_size": 32,
     "random_state": 0,
 }
+
+LINEAR = {name: value for name, value in TINY.items() if name != "module__hidden_sizes"}
 
 # Every model in each of its forms, with a grid over a parameter of its own.
 FORMS = {
@@ -52,6 +57,9 @@ FORMS = {
     "InfoVAE": (InfoVAE(**TINY), {"lambda_": [1.0, 1000.0]}),
     "HFSVAE": (HFSVAE(**TINY, n_pairs=2), {"gamma": [1.0, 100.0]}),
     "InfoGAN": (InfoGAN(**TINY, n_noise=2), {"coefficient": [0.05, 5.0]}),
+    "QuantizedAE": (QuantizedAE(**TINY, n_values=4), {"weight_decay": [0.0, 1.0]}),
+    "JointVAE": (JointVAE(**TINY, n_annealing_steps=20), {"gamma": [1.0, 100.0]}),
+    "TopKSparseAutoencoder": (TopKSparseAutoencoder(**LINEAR, k=2), {"k": [1, 3]}),
 }
 
 
@@ -67,6 +75,8 @@ def test_forms_cover_every_public_model():
     others = {models.BaseVAE, models.VAE, models.BetaVAE, models.NeuralNetTransformer}
     # These need labels or pairs: test_paired.py, test_product.py.
     others |= {models.AdaGVAE, models.AdaMLVAE, models.ProductVAE}
+    # And these: test_auxiliary.py.
+    others |= {models.SlowVAE, models.IdentifiableVAE}
     public = {getattr(models, name) for name in models.__all__}
     nets = {item for item in public if isinstance(item, type) and hasattr(item, "fit")}
     assert covered == nets - others
