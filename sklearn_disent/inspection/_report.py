@@ -26,7 +26,7 @@ from .._params import (
 from ..metrics import ScoreReport, disentanglement_report, manifold_topology_score
 from ..metrics._catalogue import SCORERS
 from ..metrics._estimators import path_to_model
-from ..metrics._report import Metrics, check_params, _choose, _row
+from ..metrics._report import Metrics, _choose, _row, check_params
 from ..metrics._score_report import verdict
 from ..metrics._sharing import sharing
 from ..metrics._validation import check_codes

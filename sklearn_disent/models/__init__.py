@@ -6,6 +6,8 @@ from ._classifier import FactorClassifier
 from ._elbo import VAE, AnnealedVAE, BetaVAE
 from ._gan import InfoGAN
 from ._guidance import Guidance
+from ._identifiable import IdentifiableVAE
+from ._joint import JointVAE
 from ._labels import Labels
 from ._logic import Logic
 from ._logical import ProductVAE
@@ -14,9 +16,12 @@ from ._module import VAEOutput
 from ._moments import DIPVAE, InfoVAE
 from ._paired import AdaGVAE, AdaMLVAE
 from ._pretrained import list_pretrained, load_pretrained
+from ._quantized import QuantizedAE
 from ._recipe import training_recipe
 from ._regions import Regions
 from ._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
+from ._slow import SlowVAE
+from ._sparse import TopKSparseAutoencoder
 from ._support import HFSVAE
 from ._total_correlation import BetaTCVAE, FactorVAE
 from ._transformer import NeuralNetTransformer, ReconstructionLoss
@@ -36,6 +41,11 @@ __all__ = [
     "Guidance",
     "HFSVAE",
     "InfoGAN",
+    "TopKSparseAutoencoder",
+    "SlowVAE",
+    "QuantizedAE",
+    "JointVAE",
+    "IdentifiableVAE",
     "InfoVAE",
     "Labels",
     "LinearSchedule",

@@ -284,15 +284,23 @@ class BaseVAE(LikelihoodBounds, BaseNet):
     # -- building ----------------------------------------------------------------------------
 
     def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:
-        shape, size = self.input_shape_, self.n_components
+        return VAEModule(*self._make_parts(kwargs, self.n_components, 2 * self.n_components))
+
+    def _make_parts(
+        self, kwargs: dict[str, Any], n_codes: int, n_outputs: int
+    ) -> tuple[nn.Module, nn.Module]:
+        """Encoder with so many outputs, and decoder of so many codes."""
+        shape = self.input_shape_
         if self.encoder is None or self.decoder is None:
-            encoder, decoder = make_pair(self.architecture, shape, size, **kwargs)
+            encoder, decoder = make_pair(
+                self.architecture, shape, n_codes, n_outputs=n_outputs, **kwargs
+            )
         if self.encoder is not None:
-            encoder = self._own_part("encoder", shape, 2 * size)
+            encoder = self._own_part("encoder", shape, n_outputs)
         if self.decoder is not None:
-            decoder = self._own_part("decoder", size, shape)
-        check_shapes(encoder, decoder, shape, size)
-        return VAEModule(encoder, decoder)
+            decoder = self._own_part("decoder", n_codes, shape)
+        check_shapes(encoder, decoder, shape, n_codes, n_outputs)
+        return encoder, decoder
 
     def _own_part(self, name: str, *args: Any) -> nn.Module:
         part = getattr(self, name)

@@ -149,6 +149,8 @@ def build_net(cls: type, config: dict[str, Any], decode: Decoder, params: dict[s
     _set_input(net, config["input"])
     _set_guidance(net, config["guidance"], decode)
     net._defers_optimizers = "optimizers" not in config
+    for name in net._builds_on:
+        setattr(net, name, decode(config["fitted"].get(name)))
     net.initialize()
     net.set_params(random_state=random_state)
     _set_state(net, config["fitted"], decode)

@@ -117,6 +117,7 @@ class SavedState(_Net):
     """Mixin of a skorch net: files of weights hold the whole state."""
 
     _state_names: tuple[str, ...] = ()  # private attributes of a model that are part of its state
+    _builds_on: tuple[str, ...] = ()  # those of them that its modules cannot be built without
     _layout: Layout
     _units: Units
     _seed: int
@@ -170,6 +171,8 @@ class SavedState(_Net):
         self._layout, self._units = layout, Units(**state["units"])
         self.input_shape_ = layout.input_shape
         self._load_guidance(state["guidance"])
+        for name in self._builds_on:
+            setattr(self, name, attributes[name])
         if not self.initialized_:
             self.initialize()
         if "feature_names_in_" not in attributes:

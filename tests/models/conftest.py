@@ -18,7 +18,7 @@ TINY = {
     "batch_size": 32,
     "random_state": 0,
 }
-# What a model needs beside TINY to be quick.
+# What a model needs beside TINY to be quick, or None for what it does not have.
 OPTIONS = {
     "AnnealedVAE": {"n_annealing_steps": 20},
     "FactorVAE": {"discriminator__hidden_sizes": (8, 8)},
@@ -26,6 +26,9 @@ OPTIONS = {
     "AdaMLVAE": {"symmetric": True},
     "ProductVAE": {"n_labeled": 0.5},
     "InfoGAN": {"n_noise": 2},
+    "QuantizedAE": {"n_values": 4},
+    "JointVAE": {"n_annealing_steps": 20},
+    "TopKSparseAutoencoder": {"k": 2, "module__hidden_sizes": None},
 }
 # Other forms of a model that the common tests try beside its default: "Class-form" -> options.
 FORMS = {
@@ -41,8 +44,16 @@ PUBLIC = {
     and issubclass(item, BaseNet)
     and name not in ("BaseVAE", "NeuralNetTransformer")
 }
+
+
+def tiny(name, options):
+    """A small model by its name, "Class" or "Class-form"."""
+    params = {key: value for key, value in {**TINY, **options}.items() if value is not None}
+    return PUBLIC[name.split("-")[0]](**params)
+
+
 MODELS = {
-    name: PUBLIC[name.split("-")[0]](**TINY, **options)
+    name: tiny(name, options)
     for name, options in ({name: OPTIONS.get(name, {}) for name in PUBLIC} | FORMS).items()
 }
 VAES = {name: model for name, model in MODELS.items() if isinstance(model, BaseVAE)}

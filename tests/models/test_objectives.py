@@ -38,6 +38,9 @@ GRIDS = {
     "InfoVAE": {"lambda_": [1.0, 1000.0]},
     "HFSVAE": {"gamma": [1.0, 100.0]},
     "InfoGAN": {"coefficient": [0.05, 5.0]},
+    "QuantizedAE": {"weight_decay": [0.0, 1.0]},
+    "JointVAE": {"gamma": [1.0, 100.0]},
+    "TopKSparseAutoencoder": {"k": [1, 3]},
 }
 # The weights of all that a loss is made of, as the models' defaults have them.
 TC = {"index_code_mi": 1.0, "total_correlation": 6.0, "dimension_wise_kl": 1.0}

@@ -198,6 +198,78 @@ def standard_log_prior(z: Tensor) -> Tensor:
     return -0.5 * (z.pow(2) + math.log(2 * math.pi))
 
 
+def categorical_kl(logits: Tensor) -> Tensor:
+    """KL divergence of categorical distributions from the uniform one: ``log K - H(p)``.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., K)
+        Logarithms of the probabilities, up to a constant.
+
+    Returns
+    -------
+    kl : Tensor of shape (...)
+        In nats, from 0 to ``log K``.
+
+    See Also
+    --------
+    gaussian_kl : For Gaussian latents.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_disent.models import terms
+    >>> terms.categorical_kl(torch.zeros(1, 3))
+    tensor([0.])
+    """
+    log_p = F.log_softmax(logits, dim=-1)
+    entropy = -(log_p.exp() * log_p).sum(-1)
+    return (math.log(logits.shape[-1]) - entropy).clamp(min=0.0)
+
+
+def laplace_transition_kl(
+    mean: Tensor, log_var: Tensor, other_mean: Tensor, other_log_var: Tensor, rate: float
+) -> Tensor:
+    """Mean KL divergence of a Gaussian from a Laplace density around another Gaussian's draw.
+
+    ``E_{a ~ N(other)} KL(N(mean, exp(log_var)), Laplace(a, rate))``, elementwise: the density is
+    ``rate / 2 exp(-rate |z - a|)``. As z - a is Gaussian, the expectation of its absolute value is
+    that of a folded normal distribution, in closed form.
+
+    Parameters
+    ----------
+    mean, log_var : Tensor
+        Means and log-variances of the later codes.
+    other_mean, other_log_var : Tensor
+        Those of the earlier codes.
+    rate : float
+        One over the mean step of a code.
+
+    Returns
+    -------
+    kl : Tensor
+        In nats, of the shape of the arguments.
+
+    See Also
+    --------
+    gaussian_kl : The divergence from a Gaussian.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_disent.models import terms
+    >>> zero = torch.zeros(1)
+    >>> round(float(terms.laplace_transition_kl(zero, zero, zero, zero, rate=1.0)), 3)
+    0.403
+    """
+    variance = log_var.exp() + other_log_var.exp()
+    gap = mean - other_mean
+    std = variance.sqrt()
+    distance = std * math.sqrt(2 / math.pi) * (-gap.square() / (2 * variance)).exp()
+    distance = distance + gap * torch.erf(gap / (std * math.sqrt(2)))
+    return rate * distance - math.log(rate / 2) - gaussian_entropy(log_var)
+
+
 # -- the KL divergence in three parts (Chen et al. 2018) -------------------------------------
 
 
