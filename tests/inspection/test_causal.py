@@ -70,7 +70,7 @@ def test_bars_are_those_of_the_likely_values(blocks):
 
 def test_counterfactuals_refuse_what_they_cannot_draw(blocks):
     X, y = blocks
-    with pytest.raises(TypeError, match="judge must be a Counterfactual.* got DecisionTree"):
+    with pytest.raises(TypeError, match=r"judge must be a Counterfactual.* got DecisionTree"):
         CounterfactualDisplay.from_estimator(Blocks().fit(X), X, y, judge=DecisionTreeClassifier())
     with pytest.raises(ValueError, match="images must be four per factor"):
         CounterfactualDisplay(np.zeros((2, 3, 8, 8)), [np.zeros((3, 2))] * 2, [0, 0]).plot()
