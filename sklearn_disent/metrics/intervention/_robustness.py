@@ -230,9 +230,10 @@ def unconfoundedness_score(
     no other to share codes with and scores 1, with a warning.
 
     If K factors with `rho` codes each outnumber the D codes that vary, some must share, and the
-    score stays below 1 whatever the codes: a warning and the details say by how much. On the other
-    hand codes of noise rarely coincide: at rho = 1 their score is about 1 - 1/D. `n_permutations`
-    measures this level of chance.
+    score stays below 1 whatever the codes: a warning and the details say by how much. Codes of
+    noise have a score as well: up to about 1 - 1/D at rho = 1, if all codes have the same
+    distribution, down to 0, if one has outliers and therefore seems robust to every factor.
+    `n_permutations` measures this level of chance.
 
     By "threshold" a factor may get no code at all; it then counts as confused with all others,
     with a warning. Codes by "matching" overlap only if there are too few: the score is nearly
