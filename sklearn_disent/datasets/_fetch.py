@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import (
-    Array,
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveInt,
-    RandomStateLike,
-    validated,
-)
+from .._params import Array, NonNegativeFloat, NonNegativeInt, PositiveInt, RandomStateLike, loads
 from ._base import Selection, check_factor_selection, data_folder
 from ._download import RemoteFile, fetch_file
 from ._readers import (
@@ -47,7 +40,7 @@ DSPRITES_FILE = RemoteFile(
 )
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_dsprites(
     n_samples: PositiveInt | None = None,
     *,
@@ -176,7 +169,7 @@ SHAPES3D_FILE = RemoteFile(
 )
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_shapes3d(
     n_samples: PositiveInt | None = None,
     *,
@@ -355,7 +348,7 @@ def _with_checksum(remote: RemoteFile, checksum: str | None) -> RemoteFile:
     return replace(remote, checksum=checksum, sure=True)
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_mpi3d(
     n_samples: PositiveInt | None = None,
     *,

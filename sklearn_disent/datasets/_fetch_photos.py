@@ -7,14 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import (
-    Array,
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveInt,
-    RandomStateLike,
-    validated,
-)
+from .._params import Array, NonNegativeFloat, NonNegativeInt, PositiveInt, RandomStateLike, loads
 from ._base import Selection, data_folder
 from ._download import RemoteFile, fetch_file
 from ._readers import (
@@ -40,7 +33,7 @@ CARS3D_FILE = RemoteFile(
 )
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_cars3d(
     n_samples: PositiveInt | None = None,
     *,
@@ -190,7 +183,7 @@ NORB_FILES = {
 }
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_smallnorb(
     n_samples: PositiveInt | None = None,
     *,

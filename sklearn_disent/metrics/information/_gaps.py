@@ -15,6 +15,7 @@ from ..._params import (
     RandomStateLike,
     ShareBelowOne,
     Strategy,
+    averaged,
     validated,
 )
 from .._aggregation import Score, average_of, top_gap
@@ -24,7 +25,7 @@ from ._matrix import Information, information_matrix
 __all__ = ["mig_score", "mig_sup_score", "dcimig_score", "modularity_score"]
 
 
-@validated
+@averaged
 def mig_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -114,7 +115,7 @@ def mig_of(info: Information, average: str | None) -> Score:
     return average_of(top_gap(info.per_factor()), info.varied, average)
 
 
-@validated
+@averaged
 def mig_sup_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -308,7 +309,7 @@ def _dcimig(info: Information) -> float:
     return float(best.sum() / total)
 
 
-@validated
+@averaged
 def modularity_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -24,7 +24,8 @@ from ..._params import (
     RandomStateLike,
     ShareBelowOne,
     Strategy,
-    validated,
+    averaged,
+    with_matrix,
 )
 from .._aggregation import Score, average_of
 from .._numeric import standardize
@@ -48,7 +49,7 @@ Method = Literal["knn", "binned"]
 _TIE_NOISE = 1e-10
 
 
-@validated
+@with_matrix
 def infom_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -155,7 +156,7 @@ def infom_score(
     return (score, matrix) if return_matrix else score
 
 
-@validated
+@with_matrix
 def infoc_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -261,7 +262,7 @@ def infoc_score(
     return (score, matrix) if return_matrix else score
 
 
-@validated
+@averaged
 def infoe_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -13,7 +13,7 @@ from ..._params import (
     RandomStateLike,
     ShareBelowOne,
     Strategy,
-    validated,
+    with_matrix,
 )
 from .._aggregation import Score, average_of
 from .._validation import active_codes, check_data, warn_degenerate, warn_single_valued
@@ -22,7 +22,7 @@ from ._matrix import Information, information_matrix
 __all__ = ["minimality_score", "sufficiency_score"]
 
 
-@validated
+@with_matrix
 def minimality_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -120,7 +120,7 @@ def minimality_score(
     return (score, matrix) if return_matrix else score
 
 
-@validated
+@with_matrix
 def sufficiency_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -3,7 +3,15 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._params import Average, FactorBins, NanPolicy, PositiveInt, PositiveShare, validated
+from ..._params import (
+    Average,
+    FactorBins,
+    NanPolicy,
+    PositiveInt,
+    PositiveShare,
+    validated,
+    with_matrix,
+)
 from .._aggregation import Score, average_of
 from .._sharing import shared
 from .._validation import Checked, check_data, live_codes, varied_factors, warn_degenerate
@@ -11,7 +19,7 @@ from .._validation import Checked, check_data, live_codes, varied_factors, warn_
 __all__ = ["irs_score", "unconfoundedness_score"]
 
 
-@validated
+@with_matrix
 def irs_score(
     factors: ArrayLike,
     codes: ArrayLike,

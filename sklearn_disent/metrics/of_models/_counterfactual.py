@@ -17,6 +17,7 @@ from ..._params import (
     PositiveInt,
     PositiveShare,
     RandomStateLike,
+    averaged,
     validated,
 )
 from .._aggregation import Score, average_of
@@ -44,7 +45,7 @@ Baseline = Literal["farthest", "zero", "mean"]
 Reading = Literal["individual", "average", "signed"]
 
 
-@validated
+@averaged
 def counterfactual_generativeness_score(
     estimator: Any,
     X: ArrayLike,

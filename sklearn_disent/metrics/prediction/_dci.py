@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, validated
+from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, averaged, validated
 from .._aggregation import Score, average_of, concentration
 from .._validation import check_data, warn_degenerate, warn_single_valued
 from ._predictors import Importance, Predictors, Split, importance_of
@@ -29,7 +29,7 @@ class DCIScores(NamedTuple):
     informativeness: float
 
 
-@validated
+@averaged
 def dci_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -124,7 +124,7 @@ def dci_disentanglement_score(
     return _disentanglement(fits, average)
 
 
-@validated
+@averaged
 def dci_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -211,7 +211,7 @@ def dci_completeness_score(
     return _completeness(fits, average)
 
 
-@validated
+@averaged
 def dci_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils import check_random_state
 
-from ..._params import AtLeastTwo, Average, NanPolicy, OpenShare, RandomStateLike, validated
+from ..._params import AtLeastTwo, Average, NanPolicy, OpenShare, RandomStateLike, averaged
 from .._aggregation import Score, average_of
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ._predictors import (
@@ -27,7 +27,7 @@ from ._predictors import (
 __all__ = ["downstream_accuracy_score"]
 
 
-@validated
+@averaged
 def downstream_accuracy_score(
     factors: ArrayLike,
     codes: ArrayLike,
