@@ -100,6 +100,7 @@ from ._data import (
     match_layout,
     read_input_shape,
 )
+from ._device import AutoDevice
 from ._memory import freed_memory_kept
 from ._saved_state import SavedState
 from ._saving import SavingMixin
@@ -148,6 +149,7 @@ class BaseNet(
     _epoch_file: EpochFile | None = None
     _generator: torch.Generator | None
     _dataset: Any
+    device = AutoDevice()
     _params_to_validate: frozenset = frozenset()
     # skorch settings that have one right value here. Cached predictions are in shuffled order:
     # EpochScoring would compare them with unshuffled labels.
@@ -242,6 +244,7 @@ class BaseNet(
         params : dict
         """
         params = BaseEstimator.get_params(self, deep=deep)
+        params["device"] = vars(self)["device"]  # as it was set: "auto" stays "auto"
         params.update((k, v) for k, v in vars(self).items() if self._is_prefixed(k))
         return params
 
