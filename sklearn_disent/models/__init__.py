@@ -16,6 +16,7 @@ from ._recipe import training_recipe
 from ._regions import Regions
 from ._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
 from ._support import HFSVAE
+from ._table import TableVAE
 from ._total_correlation import BetaTCVAE, FactorVAE
 from ._transformer import NeuralNetTransformer, ReconstructionLoss
 
@@ -40,6 +41,7 @@ __all__ = [
     "ProductVAE",
     "ReconstructionLoss",
     "Regions",
+    "TableVAE",
     "VAE",
     "VAEOutput",
     "freed_memory_kept",
