@@ -11,6 +11,7 @@ from ._faces3d import make_faces3d_like
 from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
 from ._fetch_photos import fetch_cars3d, fetch_smallnorb
 from ._flow import make_flow
+from ._image_folder import load_image_folder
 from ._load import load_cars3d, load_dsprites, load_mpi3d, load_shapes3d, load_smallnorb
 from ._nonlinear_ica import make_nonlinear_ica
 from ._pendulum import make_pendulum
@@ -52,4 +53,5 @@ __all__ = [
     "load_candle_design",
     "LazyRows",
     "regions_from_segments",
+    "load_image_folder",
 ]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 
-from .._params import Array, PositiveInt, RandomStateLike, Share, validated
+from .._params import Array, PositiveInt, RandomStateLike, Share, loads, validated
 from ._base import (
     FactorGrid,
     ImageShape,
@@ -213,7 +213,7 @@ def _check_confounding(confounding: float | None, design: str, n_samples: int | 
     return 1.0 if confounding is None else confounding
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_candle_like(
     n_samples: PositiveInt | None = None,
     *,

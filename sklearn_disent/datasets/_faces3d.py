@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import Array, PositiveInt, RandomStateLike, validated
+from .._params import Array, PositiveInt, RandomStateLike, loads
 from ._base import FactorGrid, Selection, data_folder, finish
 from ._dsprites import sums_of_four
 from ._head import SIDE, people, view
@@ -149,7 +149,7 @@ def _render(target: NDArray[np.int64], image_size: int, folder: Path | None) -> 
     return images
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_faces3d_like(
     n_samples: PositiveInt | None = None,
     *,

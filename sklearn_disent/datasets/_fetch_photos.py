@@ -13,7 +13,7 @@ from .._params import (
     NonNegativeInt,
     PositiveInt,
     RandomStateLike,
-    validated,
+    loads,
 )
 from ._base import Selection, data_folder, finish
 from ._download import RemoteFile, fetch_file
@@ -39,7 +39,7 @@ CARS3D_FILE = RemoteFile(
 )
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_cars3d(
     n_samples: PositiveInt | None = None,
     *,
@@ -189,7 +189,7 @@ NORB_FILES = {
 }
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_smallnorb(
     n_samples: PositiveInt | None = None,
     *,

@@ -14,7 +14,7 @@ from .._params import (
     PositiveInt,
     PositiveShare,
     RandomStateLike,
-    validated,
+    loads,
 )
 
 Floats = NDArray[np.float64]
@@ -97,7 +97,7 @@ def _modulate(
     return means, scales
 
 
-@validated
+@loads(tuple[Floats, Floats])
 def make_nonlinear_ica(
     n_samples: PositiveInt = 2000,
     *,

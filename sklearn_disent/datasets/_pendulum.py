@@ -7,14 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
-from .._params import (
-    Array,
-    AtLeastTwo,
-    NonNegativeFloat,
-    PositiveInt,
-    RandomStateLike,
-    validated,
-)
+from .._params import Array, AtLeastTwo, NonNegativeFloat, PositiveInt, RandomStateLike, loads
 from ._base import FactorGrid, Selection
 from ._structural import Effect, Floats, StructuralModel, Values, coverage, interval
 
@@ -148,7 +141,7 @@ def _render(values: Floats, image_size: int) -> NDArray[np.uint8]:
     return images
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_pendulum(
     n_samples: PositiveInt | None = None,
     *,

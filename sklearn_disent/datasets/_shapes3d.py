@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import Array, PositiveInt, RandomStateLike, validated
+from .._params import Array, PositiveInt, RandomStateLike, loads
 from . import _raycast as rc
 from ._base import FactorGrid, Selection, data_folder, finish
 
@@ -197,7 +197,7 @@ def _render(target: NDArray[np.int64], image_size: int, folder: Path | None) -> 
     return images
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_shapes3d(
     n_samples: PositiveInt | None = None,
     *,

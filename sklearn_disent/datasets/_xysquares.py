@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import Array, Interval, PositiveInt, RandomStateLike, validated
+from .._params import Array, Interval, PositiveInt, RandomStateLike, loads
 from ._base import FactorGrid, Selection, finish
 
 SIDE = 64
@@ -72,7 +72,7 @@ def _render(target: NDArray[np.int64], spacing: int, image_size: int) -> NDArray
     return images
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_xysquares(
     n_samples: PositiveInt | None = None,
     *,

@@ -523,7 +523,7 @@ def _displays_of_codes(
     """The pictures that need codes and factors only."""
     plt = pyplot("DisentanglementReport")
     named: dict[str, Any] = {"factor_names": factor_names}
-    displays = {
+    displays: dict[str, Any] = {
         "Relevance": RelevanceDisplay.from_predictions(
             factors, codes, relevance_params=relevance_params, **named
         ),

@@ -3,7 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    cast,
+    overload,
+)
 
 import numpy as np
 from numpy.random import RandomState
@@ -42,12 +52,37 @@ __all__ = ["disentanglement_report"]
 # Metrics that ask about factors have one value for each, if they are averages at all.
 _OF_FACTORS = (COMPACTNESS, EXPLICITNESS)
 
+P = ParamSpec("P")
+
 Options = dict[str, dict[str, Any]]
 # Annotated, since a string is a sequence, too.
 Metrics = Annotated[Literal["all"] | Sequence[MetricLike], StrOptions({"all"}), list, tuple]
 
 
-@validated
+class _Reporting(Protocol[P]):
+    """What `output` makes of the report, for type checkers."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, factors: ArrayLike, codes: ArrayLike, *, output: Literal["dict"], **options: Any
+    ) -> dict[str, dict[str, Any]]: ...
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, factors: ArrayLike, codes: ArrayLike, *, output: Literal["text"], **options: Any
+    ) -> str: ...
+    @overload
+    def __call__(
+        self, factors: ArrayLike, codes: ArrayLike, *, output: Literal["frame"], **options: Any
+    ) -> "pd.DataFrame": ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> ScoreReport: ...
+
+
+def _reporting(function: Callable[P, Any]) -> _Reporting[P]:
+    return cast(_Reporting[P], validated(function))
+
+
+@_reporting
 def disentanglement_report(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -174,11 +174,11 @@ def check_factors(
 
 def _missing(columns: list[Column], Z: NDArray[np.float64], nan_policy: str) -> NDArray[np.bool_]:
     """Which entries (n, K) of the factors are of no use, since they or the codes are missing."""
-    missing = np.column_stack([missing for _, missing, _ in columns])
+    missing: NDArray[np.bool_] = np.column_stack([missing for _, missing, _ in columns])
     if nan_policy == "raise":
         _refuse_unlabelled(columns, missing)
         _refuse_missing(np.isnan(Z), "codes", _DROP_ROWS)
-    return missing | np.isnan(Z).any(axis=1)[:, None]
+    return np.logical_or(missing, np.isnan(Z).any(axis=1)[:, None])
 
 
 def _complete(

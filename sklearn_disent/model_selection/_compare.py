@@ -321,7 +321,8 @@ def compare_models(
         raise ValueError(f"scores must be among {list(table)}, got {unknown or wanted}.")
     table = {name: table[name] for name in wanted}
     is_paired = _check_seeds(table, paired)
-    models, differences = [], []
+    models: list[dict[str, Any]] = []
+    differences: list[dict[str, Any]] = []
     for score, by_model in table.items():
         for name, values in by_model.items():
             models.append(_mean_row(score, name, values, confidence_level))
@@ -329,8 +330,8 @@ def compare_models(
             row = _difference_row(first, second, is_paired, test, confidence_level, signs[score])
             differences.append({"score": score, "model": name, "other": other, **row})
     corrected = _corrected(np.array([row["p_value"] for row in differences]), correction)
-    for row, p in zip(differences, corrected):
-        row["p_corrected"] = float(p)
+    for difference, p in zip(differences, corrected):
+        difference["p_corrected"] = float(p)
     return ModelComparison(
         models,
         differences,

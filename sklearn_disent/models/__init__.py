@@ -23,6 +23,7 @@ from ._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
 from ._slow import SlowVAE
 from ._sparse import TopKSparseAutoencoder
 from ._support import HFSVAE
+from ._table import TableVAE
 from ._total_correlation import BetaTCVAE, FactorVAE
 from ._transformer import NeuralNetTransformer, ReconstructionLoss
 
@@ -54,6 +55,7 @@ __all__ = [
     "ProductVAE",
     "ReconstructionLoss",
     "Regions",
+    "TableVAE",
     "VAE",
     "VAEOutput",
     "freed_memory_kept",

@@ -95,6 +95,13 @@ def as_rows(X: Any) -> tuple[Any, Shape | None]:
     """
     if isinstance(X, LazyRows):
         return FlatRows(X.array, X.rows), X.shape[1:]
+    if isinstance(X, torch.utils.data.Dataset | DataLoader):
+        raise TypeError(
+            f"X must be an array or a tensor, got a {type(X).__name__}: estimators slice, shuffle "
+            "and scale rows themselves. Gather it once, X = torch.stack([item[0] for item in "
+            "dataset]); for pictures that do not fit into memory, "
+            "sklearn_disent.datasets.load_image_folder makes a memory map."
+        )
     if isinstance(X, torch.Tensor):
         X = plain_tensor(X).numpy()
     elif isinstance(X, np.ma.MaskedArray):

@@ -106,6 +106,7 @@ from ._data import (
     match_layout,
     read_input_shape,
 )
+from ._device import AutoDevice
 from ._saved_state import SavedState
 from ._saving import SavingMixin
 from ._schedules import resolve
@@ -151,6 +152,7 @@ class BaseNet(
     _layout: Layout
     _units: Units
     _seed: int
+    device = AutoDevice()
     _params_to_validate: frozenset = frozenset()
     # skorch settings that have one right value here. Cached predictions are in shuffled order:
     # EpochScoring would compare them with unshuffled labels.
@@ -245,6 +247,7 @@ class BaseNet(
         params : dict
         """
         params = BaseEstimator.get_params(self, deep=deep)
+        params["device"] = vars(self)["device"]  # as it was set: "auto" stays "auto"
         params.update((k, v) for k, v in vars(self).items() if self._is_prefixed(k))
         return params
 

@@ -68,7 +68,7 @@ class NeuralNetTransformer(BaseNet):
     verbose : int, default=0
         0 prints nothing; 1 prints a line per epoch.
     device : str or torch.device, default="cpu"
-        Where to compute.
+        Where to compute; "auto" takes the fastest device there is.
     compile : bool, default=False
         Whether to run the modules through ``torch.compile``.
     random_state : int, RandomState instance or None, default=None

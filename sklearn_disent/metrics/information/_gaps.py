@@ -15,6 +15,7 @@ from ..._params import (
     RandomStateLike,
     ShareBelowOne,
     Strategy,
+    averaged,
     validated,
 )
 from .._aggregation import Score, average_of, top_gap
@@ -25,7 +26,7 @@ from ._matrix import Information, information_matrix
 __all__ = ["mig_score", "mig_sup_score", "dcimig_score", "modularity_score"]
 
 
-@validated
+@averaged
 def mig_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -123,7 +124,7 @@ def mig_of(info: Information, average: str | None) -> Score:
     return average_of(top_gap(info.per_factor()), info.varied, average)
 
 
-@validated
+@averaged
 def mig_sup_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -317,7 +318,7 @@ def _dcimig(info: Information) -> float:
     return float(best.sum() / total)
 
 
-@validated
+@averaged
 def modularity_score(
     factors: ArrayLike,
     codes: ArrayLike,

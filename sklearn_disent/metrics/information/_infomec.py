@@ -24,7 +24,8 @@ from ..._params import (
     RandomStateLike,
     ShareBelowOne,
     Strategy,
-    validated,
+    averaged,
+    with_matrix,
 )
 from .._aggregation import Score, average_of
 from .._groups import Groups, projected
@@ -49,7 +50,7 @@ Method = Literal["knn", "binned"]
 _TIE_NOISE = 1e-10
 
 
-@validated
+@with_matrix
 def infom_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -164,7 +165,7 @@ def infom_score(
     return (score, matrix) if return_matrix else score
 
 
-@validated
+@with_matrix
 def infoc_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -278,7 +279,7 @@ def infoc_score(
     return (score, matrix) if return_matrix else score
 
 
-@validated
+@averaged
 def infoe_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -81,10 +81,12 @@ def information_matrix(
     warn_if_constant(data.codes, "they hold no information about any factor")
     # Nothing else draws: whatever the seed, the other matrices are the same, and shared.
     seed = random_state if bias_correction == "permutation" else None
-    options = (n_bins, strategy, bias_correction, seed)
+    infos = [
+        binned_information(*part[:3], n_bins, strategy, bias_correction, seed)
+        for part in data.parts or (data,)
+    ]
     if not data.parts:
-        return binned_information(*data[:3], *options)
-    infos = [binned_information(*part[:3], *options) for part in data.parts]
+        return infos[0]
     binned = bin_codes(data.codes, n_bins, strategy, data.sample_weight)
     return Information(
         np.vstack([info.mutual_info for info in infos]),

@@ -13,7 +13,7 @@ from ..._params import (
     PositiveInt,
     RandomStateLike,
     Strategy,
-    validated,
+    averaged,
 )
 from .._aggregation import Score, average_of, concentration
 from .._validation import Checked, check_data, live_codes, warn_single_valued
@@ -22,7 +22,7 @@ from ._matrix import Information, information_matrix
 __all__ = ["med_disentanglement_score", "med_completeness_score"]
 
 
-@validated
+@averaged
 def med_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -114,7 +114,7 @@ def med_disentanglement_score(
     return _med_disentanglement(info, _kept_codes(data, info, top_k), average)
 
 
-@validated
+@averaged
 def med_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -13,7 +13,7 @@ from ..._params import (
     RandomStateLike,
     ShareBelowOne,
     Strategy,
-    validated,
+    with_matrix,
 )
 from .._aggregation import Score, average_of
 from .._groups import Groups, projected
@@ -23,7 +23,7 @@ from ._matrix import Information, information_matrix
 __all__ = ["minimality_score", "sufficiency_score"]
 
 
-@validated
+@with_matrix
 def minimality_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -129,7 +129,7 @@ def minimality_score(
     return (score, matrix) if return_matrix else score
 
 
-@validated
+@with_matrix
 def sufficiency_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -14,6 +14,7 @@ from ..._params import (
     RandomStateLike,
     Share,
     validated,
+    with_matrix,
 )
 from .._aggregation import Score, average_of
 from .._sharing import shared
@@ -32,7 +33,7 @@ from ._sets import (
 __all__ = ["irs_score", "unconfoundedness_score"]
 
 
-@validated
+@with_matrix
 def irs_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -11,7 +11,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..._params import Array, NanPolicy, Predictor, validated
+from ..._params import Array, NanPolicy, Predictor, averaged
 from .._sharing import shared
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ._deviations import both_orders, class_centers, row_chunks
@@ -31,7 +31,7 @@ Inverse = Literal["linear", "equal_codes"] | Predictor
 CrossValidation = Annotated[Any, "cv_object"]
 
 
-@validated
+@averaged
 def informativeness_distance(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -136,7 +136,7 @@ def informativeness_distance(
     return _contraction_distance(points, aggregate, average, code_scale)
 
 
-@validated
+@averaged
 def inverse_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -217,7 +217,7 @@ def inverse_informativeness_score(
     return score_of(_inverse_distance(points, error, inverse, cv, average))
 
 
-@validated
+@averaged
 def contraction_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -16,6 +16,7 @@ from ..._params import (
     PositiveShare,
     RandomStateLike,
     Share,
+    averaged,
     validated,
 )
 from .._aggregation import Score, average_of
@@ -41,7 +42,7 @@ Baseline = Literal["farthest", "zero", "mean"]
 Reading = Literal["individual", "average", "signed"]
 
 
-@validated
+@averaged
 def counterfactual_generativeness_score(
     estimator: Any,
     X: ArrayLike,

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._params import Array, Average, FactorBins, NanPolicy, validated
+from ..._params import Array, Average, FactorBins, NanPolicy, averaged
 from .._aggregation import Score
 from .._estimators import posterior_of
 from .._validation import Checked, check_data, warn_degenerate
@@ -15,7 +15,7 @@ from ..information._mixtures import mixture_information, resolved_std
 __all__ = ["posterior_mig_score"]
 
 
-@validated
+@averaged
 def posterior_mig_score(
     estimator: Any,
     X: ArrayLike,

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, validated
+from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, averaged, validated
 from .._aggregation import Score, average_of, concentration
 from .._groups import Groups, Units, restricted
 from .._validation import check_data, warn_degenerate, warn_single_valued
@@ -30,7 +30,7 @@ class DCIScores(NamedTuple):
     informativeness: float
 
 
-@validated
+@averaged
 def dci_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -133,7 +133,7 @@ def dci_disentanglement_score(
     return _disentanglement(fits, average)
 
 
-@validated
+@averaged
 def dci_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -228,7 +228,7 @@ def dci_completeness_score(
     return _completeness(fits, average)
 
 
-@validated
+@averaged
 def dci_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -17,7 +17,7 @@ from ..._params import (
     OpenShare,
     PositiveInt,
     RandomStateLike,
-    validated,
+    averaged,
 )
 from .._aggregation import Score, average_of
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
@@ -41,7 +41,7 @@ __all__ = ["downstream_accuracy_score"]
 _N_TREES, _MAX_DEPTH = 100, 5
 
 
-@validated
+@averaged
 def downstream_accuracy_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
-from ..._params import Average, FactorBins, NanPolicy, OpenShare, RandomStateLike, validated
+from ..._params import Average, FactorBins, NanPolicy, OpenShare, RandomStateLike, averaged
 from .._aggregation import Score, average_of
 from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
 from ._predictors import Split, run, split_rows, unit_range
@@ -17,7 +17,7 @@ from ._predictors import Split, run, split_rows, unit_range
 __all__ = ["explicitness_score"]
 
 
-@validated
+@averaged
 def explicitness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -119,8 +119,7 @@ def _mean_aucs(
     """Area under the ROC curve of each factor (n_factors,), the mean over its classes."""
     if data.parts:
         rest = (multi_class, test_size, split, n_jobs, random_state)
-        aucs = [_mean_aucs(part, part.varied, *rest) for part in data.parts]
-        return np.concatenate(aucs)
+        return np.concatenate([_mean_aucs(part, part.varied, *rest) for part in data.parts])
     train, test = split_rows(data, split, test_size, check_random_state(random_state))
     warn_if_constant(data.codes, "they predict no factor")
     # Whether a code varies is asked of the training rows, which set its scale.

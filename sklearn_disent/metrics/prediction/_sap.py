@@ -2,7 +2,7 @@
 
 from numpy.typing import ArrayLike
 
-from ..._params import Average, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
+from ..._params import Average, NanPolicy, OpenShare, Predictor, RandomStateLike, averaged
 from .._aggregation import Score, average_of, top_gap
 from .._groups import Groups, restricted
 from .._validation import check_data, warn_single_valued
@@ -11,7 +11,7 @@ from ._predictors import Method, Predictability, Split, predictability_of
 __all__ = ["sap_score"]
 
 
-@validated
+@averaged
 def sap_score(
     factors: ArrayLike,
     codes: ArrayLike,
