@@ -178,10 +178,14 @@ def test_files_to_touch_are_few_and_exist(title, limit):
 @needs_contributing
 def test_metrics_are_named_in_the_files_to_touch_only():
     patterns = files_to_touch("A new metric")
+    # ModelCentrality is the FactorVAE score between the codes of two models.
+    users = {"factor_vae_score": "sklearn_disent/metrics/independence/_centrality.py"}
     pages = [path for path in patterns if path.startswith("docs/")]
     for metric in _catalogue.CATALOGUE:
         name = metric.function.__name__
-        found = naming(name, "sklearn_disent/metrics/")
+        found = [
+            file for file in naming(name, "sklearn_disent/metrics/") if file != users.get(name)
+        ]
         assert len(found) == sum(path.startswith("sklearn_disent/") for path in patterns), found
         for file in found:
             assert any(p.fullmatch(file) for p in patterns.values()), f"{file} names {name}"
@@ -192,7 +196,7 @@ def test_metrics_are_named_in_the_files_to_touch_only():
 
 
 @needs_contributing
-@pytest.mark.parametrize("name", ["dcimig_score", "unconfoundedness_score", "infoe_score"])
+@pytest.mark.parametrize("name", ["dcimig_score", "omes_score", "infoe_score"])
 def test_metric_took_six_files(name):
     patterns = files_to_touch("A new metric").values()
     touched = [file for file in naming(name, "") if any(p.fullmatch(file) for p in patterns)]
@@ -206,7 +210,7 @@ def test_metric_took_six_files(name):
 def test_models_are_named_in_the_files_to_touch_only():
     patterns = files_to_touch("A new model")
     public = {name: getattr(sklearn_disent.models, name) for name in sklearn_disent.models.__all__}
-    classes = {name for name, item in public.items() if hasattr(item, "fit")}
+    classes = {name for name, item in public.items() if hasattr(item, "transform")}
     assert len(classes) > 10
     # Other models are built on these.
     for name in classes - {"BaseVAE", "VAE", "NeuralNetTransformer"}:
