@@ -68,7 +68,7 @@ class Property:
     semantics : Semantics or None, default=None
         What stands for equality, connectives and quantifiers; ``Semantics()`` if None.
     name : str or None, default=None
-        Name in reports and in ``history_``; that of the function if None.
+        Name to show; that of the function if None. Reports and ``history_`` use it.
     link : {"exp", "reciprocal"} or callable, default="exp"
         How a quantity q becomes a score: exp(-q), 1 / (1 + q), or a decreasing function of your
         own.

@@ -128,7 +128,6 @@ def check_factors_codes(
     return checked.factors, checked.codes
 
 
-@shared
 def check_data(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -144,6 +143,23 @@ def check_data(
     `per_factor=True` and ``nan_policy="omit"``, a row that lacks one factor serves the others: the
     caller looks at `parts`.
     """
+    # Where nothing may be missing the flag changes nothing, and the result is shared all the same.
+    by_factor = per_factor and nan_policy == "omit"
+    return _check_data(
+        factors, codes, factor_bins, nan_policy, sample_weight, continuous, by_factor
+    )
+
+
+@shared
+def _check_data(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    factor_bins: int | str | None,
+    nan_policy: str,
+    sample_weight: ArrayLike | None,
+    continuous: bool,
+    per_factor: bool,
+) -> Checked:
     columns = _as_columns(factors)
     Z = check_codes(codes, nan_policy="omit")
     if len(columns[0][0]) != len(Z):

@@ -46,7 +46,7 @@ def alone(name, factors, codes, **common):
     metric = REPORTED[name]
     options = {key: value for key, value in common.items() if key in metric.options}
     data = (factors, codes) if metric.needs == "factors" else (codes,)
-    return metric.function(*data, **{**options, **CHEAP.get(name, {})})
+    return metric.function(*data, **{**metric.defaults, **options, **CHEAP.get(name, {})})
 
 
 def counted(monkeypatch, module, name):
