@@ -25,7 +25,7 @@ from .._params import (
 from ..metrics import disentanglement_report, manifold_topology_score
 from ..metrics._catalogue import SCORERS
 from ..metrics._estimators import path_to_model
-from ..metrics._report import Metrics, _check_params, _choose, _row
+from ..metrics._report import Metrics, _choose, _row, check_params
 from ..metrics._sharing import sharing
 from ._common import coder_of, look_inside, pyplot, score_label, scored_codes
 from ._history import HistoryDisplay
@@ -208,7 +208,7 @@ class DisentanglementReport:
         """
         pyplot(cls.__name__)
         metrics = list(_METRICS) if metrics is None else metrics
-        _check_params(metric_params, _choose(metrics))
+        check_params(metric_params, _choose(metrics))
         if topology is not None:
             _TOPOLOGY.check(topology)
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
