@@ -28,6 +28,7 @@ from ..metrics._catalogue import SCORERS
 from ..metrics._estimators import path_to_model
 from ..metrics._report import Metrics, _check_params, _choose, _row
 from ..metrics._sharing import sharing
+from ..metrics._validation import check_factors
 from ._common import coder_of, look_inside, pyplot, score_label, scored_codes
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
@@ -49,6 +50,12 @@ _METRICS = (
     "gaussian_total_correlation_error",
 )
 
+# With more factors than these, metrics that fit something for each are left out, there are fewer
+# resamples, and some of the factors are drawn: else the time would grow from seconds to hours.
+_MANY_FACTORS = 50
+_FITTED = ("infom", "infoc", "infoe")
+_N_DRAWN = 12
+
 _TOPOLOGY = SCORERS["manifold_topology"]
 
 # Title -> how to read the picture.
@@ -64,6 +71,9 @@ _CAPTIONS = {
 }
 
 _DPI = 110
+
+# Embeddings, overrides and isolates of the Unicode bidirectional algorithm, and its marks.
+_DIRECTIONS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 # All rules are below one class, so that a notebook keeps its own style.
 _STYLE = """
@@ -148,7 +158,7 @@ class DisentanglementReport:
         *,
         metrics: Metrics | None = None,
         metric_params: Mapping[str, Mapping[str, Any]] | None = None,
-        n_resamples: NonNegativeInt = 100,
+        n_resamples: NonNegativeInt | None = None,
         confidence_level: OpenShare = 0.95,
         n_permutations: NonNegativeInt = 0,
         topology: Mapping[str, Any] | None = None,
@@ -175,11 +185,12 @@ class DisentanglementReport:
         metrics : "all", list of (str, callable or Metric) or None, default=None
             Names of metrics, functions of your own, or both, as in
             :func:`~sklearn_disent.metrics.disentanglement_report`; two or three fast metrics per
-            question if None.
+            question if None, and with more than 50 factors those of them that are fast even then.
         metric_params : dict or None, default=None
             Options by the name of the metric, such as ``{"mig": {"n_bins": 10}}``.
-        n_resamples : int, default=100
-            Number of half-samples for confidence intervals; 0 for none.
+        n_resamples : int or None, default=None
+            Number of half-samples for confidence intervals; 0 for none. None takes 100, and fewer
+            with more than 50 factors, at least 10.
         confidence_level : float, default=0.95
             Level of the intervals.
         n_permutations : int, default=0
@@ -208,13 +219,18 @@ class DisentanglementReport:
         report : DisentanglementReport
         """
         pyplot(cls.__name__)
-        metrics = list(_METRICS) if metrics is None else metrics
+        n_factors = _n_columns(y)
+        is_many = n_factors > _MANY_FACTORS
+        if metrics is None:
+            metrics = [name for name in _METRICS if not (is_many and name in _FITTED)]
+        if n_resamples is None:
+            n_resamples = max(10, 100 * _MANY_FACTORS // n_factors) if is_many else 100
         _check_params(metric_params, _choose(metrics))
         if topology is not None:
             _TOPOLOGY.check(topology)
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
         with sharing():
-            codes = scored_codes(estimator, X)
+            codes = _finite_codes(estimator, X)
             scores: Any = disentanglement_report(
                 y,
                 codes,
@@ -237,12 +253,17 @@ class DisentanglementReport:
             displays = _displays(estimator, X, y, codes, factor_names, binned, image_shape, max_std)
             elbo = _elbo(estimator, X)
         held = f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
-        sizes = f"{len(codes)} samples, {np.shape(y)[1]} factors, {codes.shape[1]} codes.{held}"
+        sizes = f"{len(codes)} samples, {n_factors} factors, {codes.shape[1]} codes.{held}"
         return cls(
             scores,
             displays,
             title=f"Disentanglement report: {type(path_to_model(estimator)[1]).__name__}",
-            summary=[sizes, *elbo, *_manifest.summary(path_to_model(estimator)[1])],
+            summary=[
+                sizes,
+                *_drawn(n_factors),
+                *elbo,
+                *_manifest.summary(path_to_model(estimator)[1]),
+            ],
             estimator_text=repr(estimator),
         )
 
@@ -261,7 +282,7 @@ class DisentanglementReport:
         """
         page = (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f"<title>{html.escape(self.title)}</title>\n</head>\n<body>\n{self._repr_html_()}\n"
+            f"<title>{html.escape(_without_directions(self.title))}</title>\n</head>\n<body>\n{self._repr_html_()}\n"
             "</body>\n</html>\n"
         )
         if path is not None:
@@ -271,24 +292,56 @@ class DisentanglementReport:
     def _repr_html_(self) -> str:
         pictures = [
             f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(_CAPTIONS.get(title, ''))}</p>\n"
-            f'<img alt="{html.escape(title)}" src="data:image/png;base64,{_png(display.figure_)}">'
+            f'<img alt="{html.escape(_without_directions(title))}" '
+            f'src="data:image/png;base64,{_png(display.figure_)}">'
             for title, display in self.displays.items()
         ]
-        lines = "".join(f"<p>{html.escape(line)}</p>\n" for line in self.summary or ())
+        lines = "".join(f"<p>{_text(line)}</p>\n" for line in self.summary or ())
         parts = [
             f'<div class="sklearn-disent-report">\n<style>{_STYLE}</style>',
-            f"<h1>{html.escape(self.title)}</h1>\n{lines}",
+            f"<h1>{_text(self.title)}</h1>\n{lines}",
             f"<h2>Scores</h2>\n{_table(self.scores)}",
             *pictures,
         ]
         if self.estimator_text:
-            text = html.escape(self.estimator_text)
+            text = _text(self.estimator_text)
             parts.append(f"<h2>Estimator</h2>\n<pre>{text}</pre>")
         return "\n".join([*parts, "</div>"])
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={row['value']:.3f}" for name, row in self.scores.items())
         return f"<{self.title}: {values}>"
+
+
+def _text(text: str) -> str:
+    """Text for the page. Whatever its direction, that of its surroundings stays as it is."""
+    return f"<bdi>{html.escape(text)}</bdi>"
+
+
+def _without_directions(text: str) -> str:
+    """Text where no element can enclose it, without the characters that turn its direction."""
+    return "".join(c for c in text if c not in _DIRECTIONS)
+
+
+def _drawn(n_factors: int) -> list[str]:
+    if n_factors <= _N_DRAWN:
+        return []
+    return [f"Latents are drawn against {_N_DRAWN} factors, those that explain most of a latent."]
+
+
+def _n_columns(y: Any) -> int:
+    return check_factors(y, "unique", "omit").factors.shape[1]
+
+
+def _finite_codes(estimator: Any, X: Any) -> np.ndarray:
+    codes = scored_codes(estimator, X)
+    n_missing = int(np.isnan(codes).any(axis=1).sum())
+    if n_missing:
+        raise ValueError(
+            f"{type(path_to_model(estimator)[1]).__name__} gives codes with NaN for {n_missing} of "
+            f"{len(codes)} observations. Leave these out of X and y, or train it again."
+        )
+    return codes
 
 
 def _topology_row(
@@ -326,7 +379,7 @@ def _displays(
             y, codes, relevance_params=relevance_params, **named
         ),
         "Latents against factors": LatentFactorDisplay.from_predictions(
-            y, codes, n_latents=10, **named
+            y, codes, n_latents=10, n_factors=_N_DRAWN, **named
         ),
     }
     if hasattr(inner, "inverse_transform"):
@@ -378,7 +431,7 @@ def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
         if row["question"] != question:
             question = row["question"]
             span = len(heads) + 4
-            text = html.escape(question)
+            text = _text(question)
             rows.append(f'<tr class="question"><td colspan="{span}">{text}</td></tr>')
         cells = [f"{row['value']:.3f}"]
         if with_interval:
@@ -390,7 +443,7 @@ def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
         limits = f"{row['lowest']:g} to {highest}"
         better = "higher" if row["greater_is_better"] else "lower"
         rows.append(
-            f"<tr><td>{html.escape(score_label(name))}</td>{numbers}<td>{_bar(row)}</td>"
+            f"<tr><td>{_text(score_label(name))}</td>{numbers}<td>{_bar(row)}</td>"
             f"<td>{limits}</td><td>{better}</td></tr>"
         )
     return "<table>\n" + "\n".join(rows) + "\n</table>"
