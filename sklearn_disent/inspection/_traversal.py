@@ -38,6 +38,7 @@ from ._common import (
     names_of,
     one_axes,
     panel_grid,
+    plain,
     pyplot,
     scored_codes,
 )
@@ -364,7 +365,7 @@ class TraversalDisplay:
         shown = []
         for panel, image, label in zip(axes, images[:, 0], labels):
             shown.append(panel.imshow(image, cmap=colors, vmin=0, vmax=1))
-            panel.set_title(label, fontsize=9)
+            panel.set_title(plain(label), fontsize=9)
         for panel in axes[:]:
             panel.set_axis_off()
         steps = np.asarray(self.steps)
@@ -437,7 +438,7 @@ class TraversalDisplay:
         self.ax_ = one_axes(ax, size, type(self).__name__)
         show_mosaic(self.ax_, images, cmap)
         rows, columns = centers(images)
-        self.ax_.set_yticks(rows, labels, fontsize=9)
+        self.ax_.set_yticks(rows, [plain(label) for label in labels], fontsize=9)
         middle = [] if n_steps % 2 == 0 else [n_steps // 2]
         ticks = [0, *middle, n_steps - 1]
         steps = np.asarray(self.steps)
@@ -470,7 +471,7 @@ class TraversalDisplay:
                 for row, color in zip(rows, colors):
                     panel.plot(row, color=color, linewidth=1)
             panel.set_yscale(yscale)
-            panel.set_title(label, fontsize=9)
+            panel.set_title(plain(label), fontsize=9)
         label_edges(
             axes, *(("feature 0", "feature 1") if in_plane else ("feature", "decoded value"))
         )
