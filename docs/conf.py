@@ -39,10 +39,10 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
-    # Scripts in examples/studies take minutes: they are shown, not run, in a section of their own.
-    # What they share, examples/studies/_study.py, is not an example.
+    # Scripts in examples/studies take minutes and share a module, so that none of them would run
+    # as a notebook: the pages of the studies offer them as files.
     "filename_pattern": r"[\\/]plot_",
-    "ignore_pattern": r"(^|[\\/])_",
+    "ignore_pattern": r"(^|[\\/])_|[\\/]studies[\\/]",
     "doc_module": ("sklearn_disent",),
     "reference_url": {"sklearn_disent": None},
     "backreferences_dir": "gallery/backreferences",

@@ -37,7 +37,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import ShuffleSplit, cross_validate
 
 from sklearn_disent.datasets import make_candle_like, make_dsprites
-from sklearn_disent.exceptions import DegenerateScoreWarning, TrainingWarning
+from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import CounterfactualGenerativenessScorer, get_scorer
 from sklearn_disent.models import DIPVAE, BetaTCVAE, BetaVAE, FactorVAE, Labels, Regions
 
@@ -111,6 +111,7 @@ def make_models(full, is_candle):
 
 
 def make_scoring(X, y, rhos):
+    warnings.simplefilter("ignore", DegenerateScoreWarning)  # how good judges are is printed
     forests = RandomForestClassifier(50, random_state=0), RandomForestRegressor(50, random_state=0)
     judge = CounterfactualGenerativenessScorer(X, y, random_state=0)
     scoring = {
@@ -126,8 +127,7 @@ def make_scoring(X, y, rhos):
 
 
 def evaluate(model, X, y, fit_params, scoring, cv):
-    warnings.simplefilter("ignore", DegenerateScoreWarning)  # a value in one half of a split only
-    warnings.simplefilter("ignore", TrainingWarning)
+    warnings.simplefilter("ignore")  # dead latents; a value in one half of a split only
     return cross_validate(
         model, X, y, scoring=scoring, cv=cv, params=fit_params, return_estimator=True
     )
@@ -153,7 +153,7 @@ def run_study(full):
     tables = {name: {} for name in data}
     for (name, label, _), result in zip(jobs, results):
         tables[name][label] = result
-    return data, tables
+    return data, tables, dict(zip(data, scorings))
 
 
 # %%
@@ -165,13 +165,15 @@ def score_names(results):
     return [key.removeprefix("test_") for key in first if key.startswith("test_")]
 
 
-def print_tables(tables):
+def print_tables(tables, scorings):
     for name, results in tables.items():
         columns = score_names(results)
         print(f"\n{name:<16}" + "".join(f"{column:>12}" for column in columns) + f"{'fit':>9}")
         for label, result in results.items():
             values = "".join(f"{result[f'test_{column}'].mean():>12.2f}" for column in columns)
             print(f"{label:<16}{values}{result['fit_time'].mean():>7.0f} s")
+        judge = next(s for s in scorings[name].values() if hasattr(s, "classifiers")).classifiers
+        print(f"judge: accuracy {judge.accuracy_.round(2)}, chance {judge.chance_.round(2)}")
 
 
 def plot_table(ax, name, results):
@@ -227,12 +229,13 @@ def main():
     parser = argparse.ArgumentParser(description="Models by causal scores.")
     parser.add_argument("--full", action="store_true", help="the paper's models and training")
     start = time.perf_counter()
-    data, tables = run_study(parser.parse_args().full)
-    print_tables(tables)
+    # A notebook's kernel has arguments of its own, which are not for this script.
+    options, _ = parser.parse_known_args()
+    data, tables, scorings = run_study(options.full)
+    print_tables(tables, scorings)
     FIGURE.parent.mkdir(exist_ok=True)
     plot_figure(data, tables).savefig(FIGURE, dpi=150)
-    print(f"\nfigure: {FIGURE}")
-    print(f"total time: {time.perf_counter() - start:.0f} s")
+    print(f"\nfigure: {FIGURE}\ntotal time: {time.perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,10 @@ def versions() -> dict[str, str]:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            continue
+            if name == "sklearn-disent":  # run from its source
+                from . import __version__
+
+                found[name] = __version__
     return found
 
 

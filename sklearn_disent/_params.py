@@ -15,11 +15,11 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union
+from typing import Annotated, Any, Literal, ParamSpec, Protocol, TypeVar, Union, overload
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import (
@@ -38,16 +38,20 @@ __all__ = [
     "InvalidParameterError",
     "Options",
     "StrOptions",
+    "averaged",
     "check_init",
     "check_options",
     "constraints_of",
     "fit_context",
     "init_constraints",
+    "loads",
     "validated",
+    "with_matrix",
 ]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T_co = TypeVar("T_co", covariant=True)
 
 # -- values that many parameters share -------------------------------------------------------
 
@@ -139,6 +143,69 @@ def validated(func: Callable[P, R]) -> Callable[P, R]:
 
     vars(wrapper)["_is_validated"] = True
     return wrapper
+
+
+# -- what a call returns, told by its arguments ----------------------------------------------
+#
+# Each decorator checks as `validated` does. Its protocol tells type checkers which argument makes
+# the result another one: that case has the options of any call, every other has those of the
+# function itself. A Bunch is what scikit-learn, which has no types, gives: Any.
+
+
+class Averaged(Protocol[P]):
+    """A metric that gives a float, unless ``average=None`` asks for one value each."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, *data: Any, average: None, **options: Any) -> NDArray[np.float64]: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> float: ...
+
+
+class WithMatrix(Protocol[P]):
+    """A metric that gives a float, one value each, or either with its matrix."""
+
+    __name__: str
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, *data: Any, return_matrix: Literal[True], **options: Any
+    ) -> tuple[Any, NDArray[np.float64]]: ...
+    @overload
+    def __call__(self, *data: Any, average: None, **options: Any) -> NDArray[np.float64]: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> float: ...
+
+
+class Loader(Protocol[P, T_co]):
+    """A data set that is a Bunch, unless ``return_X_y=True`` asks for the arrays alone."""
+
+    __name__: str
+
+    @overload
+    def __call__(self, *args: Any, return_X_y: Literal[True], **options: Any) -> T_co: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+
+
+def averaged(func: Callable[P, float | NDArray[np.float64]]) -> Averaged[P]:
+    """`validated`, for a metric with the parameter `average`."""
+    return typing.cast(Averaged[P], validated(func))
+
+
+def with_matrix(func: Callable[P, Any]) -> WithMatrix[P]:
+    """`validated`, for a metric with the parameters `average` and `return_matrix`."""
+    return typing.cast(WithMatrix[P], validated(func))
+
+
+def loads(arrays: type[R]) -> Callable[[Callable[P, Any]], Loader[P, R]]:
+    """`validated`, for a data set with the parameter `return_X_y`, which gives these arrays."""
+
+    def decorate(func: Callable[P, Any]) -> Loader[P, R]:
+        return typing.cast(Loader[P, R], validated(func))
+
+    return decorate
 
 
 @functools.cache

@@ -264,6 +264,7 @@ OTHERWISE = {
     ("networks.make_pair", "architecture"): "refers to architecture_names",
     ("networks.Autoencoder", "n_components"): "has codes that are not random",
     ("metrics.infom_score", "n_bins"): "belongs to one method",
+    ("metrics.model_centrality_score", "n_bins"): "makes factors of codes",
     ("metrics.infoc_score", "n_bins"): "belongs to one method",
     ("metrics.manifold_topology_score", "n_permutations"): "its null permutes signatures",
     ("metrics.rmig_score", "bias_correction"): "refers to mig_score",

@@ -50,6 +50,17 @@ def test_study_measures_only_what_is_missing(make_study):
     pd.testing.assert_frame_equal(frame, again)
 
 
+def test_study_ends_in_time_and_goes_on(make_study):
+    def measure(beta, seed):
+        return [{"value": beta + seed}]
+
+    with pytest.raises(SystemExit, match=r"0 minutes are over.*Run the study again"):
+        make_study("--minutes", "0").rows("scores", CELLS, measure)
+    frame = make_study("--minutes", "5").rows("scores", CELLS, measure)
+    assert len(frame) == 4
+    assert len(make_study("--minutes", "0").rows("scores", CELLS, measure)) == 4
+
+
 def test_study_refuses_results_of_other_settings(make_study):
     make_study()
     with pytest.raises(SystemExit, match="other settings"):

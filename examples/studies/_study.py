@@ -8,6 +8,7 @@ there. Scripts find this module in their own folder, from wherever they are run.
 import argparse
 import json
 import os
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,12 @@ class Study:
         parser.add_argument("--full", action="store_true", help="the size of the paper: days")
         parser.add_argument("--out", type=Path, default=Path("results"), help="folder for results")
         parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
+        parser.add_argument(
+            "--minutes", type=float, default=np.inf, help="end after so long; run again to go on"
+        )
         options = parser.parse_args()
         self.n_jobs = options.jobs
+        self.minutes, self.start = options.minutes, time.monotonic()
         self.settings = full if options.full else small
         self.folder = options.out / (f"{name}_full" if options.full else name)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -79,12 +84,18 @@ class Study:
         """Rows of a table: those of every cell that is not there yet are measured and appended.
 
         ``measure(**cell)`` returns dictionaries, one per row; the cell's own entries are added.
+        With ``--minutes``, no cell is begun after that time.
         """
         path = self.folder / f"{table}.csv"
         frame = pd.read_csv(path) if path.exists() else pd.DataFrame()
         for cell in cells:
             if len(frame) and (frame[list(cell)] == pd.Series(cell)).all(axis=1).any():
                 continue
+            if time.monotonic() - self.start > 60 * self.minutes:
+                raise SystemExit(
+                    f"{self.minutes:g} minutes are over, and {path} is not complete. Run the study "
+                    "again: it goes on with what is missing."
+                )
             new = pd.DataFrame([{**cell, **row} for row in measure(**cell)])
             frame = pd.concat([frame, new], ignore_index=True)
             _write(path, frame.to_csv(index=False))

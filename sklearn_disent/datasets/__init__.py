@@ -1,5 +1,6 @@
 """Data sets: rendered on the spot, or read from their real files."""
 
+from .._lazy import LazyRows
 from ._candle import load_candle, load_candle_design
 from ._candle_like import make_candle_like, render_candle_like
 from ._celeba import load_celeba
@@ -10,9 +11,11 @@ from ._faces3d import make_faces3d_like
 from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
 from ._fetch_photos import fetch_cars3d, fetch_smallnorb
 from ._flow import make_flow
+from ._image_folder import load_image_folder
 from ._load import load_cars3d, load_dsprites, load_mpi3d, load_shapes3d, load_smallnorb
 from ._nonlinear_ica import make_nonlinear_ica
 from ._pendulum import make_pendulum
+from ._segments import regions_from_segments
 from ._shapes3d import make_shapes3d
 from ._superposition import make_superposition
 from ._synthetic import make_dependent_factors, make_logical_codes
@@ -48,4 +51,7 @@ __all__ = [
     "load_celeba",
     "load_candle",
     "load_candle_design",
+    "LazyRows",
+    "regions_from_segments",
+    "load_image_folder",
 ]

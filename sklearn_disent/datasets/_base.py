@@ -233,3 +233,17 @@ def make_bunch(
         DESCR=descr,
         **fields,
     )
+
+
+def finish(
+    images: NDArray[Any],
+    chosen: NDArray[np.int64],
+    grid: FactorGrid,
+    descr: str,
+    return_X_y: bool,
+) -> Bunch | tuple[NDArray[Any], NDArray[np.int64]]:
+    """What images on a grid are returned as."""
+    target = grid.to_classes(chosen)
+    if return_X_y:
+        return images, target
+    return make_bunch(images, target, grid.values, descr, indices=chosen)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import PositiveInt, RandomStateLike, validated
+from .._params import PositiveInt, RandomStateLike, loads
 from ._base import FactorGrid, ImageShape, Selection, choose_rows, import_extra, make_bunch
 
 VALUES = {
@@ -319,7 +319,7 @@ def _read_images(
     return images, boxes if np.isnan(boxes).any() else boxes.astype(np.int64)
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def load_candle(
     path: str | PathLike[str],
     n_samples: PositiveInt | None = None,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 
-from .._params import Array, PositiveInt, RandomStateLike, Share, validated
+from .._params import Array, PositiveInt, RandomStateLike, Share, loads, validated
 from ._base import (
     FactorGrid,
     ImageShape,
@@ -40,6 +40,7 @@ _SCENES = (
     ("tunnel", "skywalk", "moonlit grass", "dusk city"),
 )
 _HOURS = np.array([[0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25], [0, 0, 0.5, 0.5]])
+_ARROWS = {"C": ("object", "color", "size", "scene"), "U": ("light", "scene")}
 # With this weight a preference is followed at full strength; Cramer's V of object and size is
 # then .5.
 _OBEDIENCE = 0.82
@@ -70,6 +71,16 @@ _ROWS = {
     "candle": "Rows are among the 12,546 combinations of CANDLE itself, each of them once at most.",
     "grid": "Rows are combinations of the full grid, as they were asked for.",
 }
+
+
+def causal_graph(do: Selection | None = None) -> NDArray[np.int64]:
+    """Adjacency of C, U and the factors; what is set by an intervention has no causes any more."""
+    names = ["C", "U", *GRID.names]
+    graph = np.zeros((len(names), len(names)), dtype=np.int64)
+    for cause, effects in _ARROWS.items():
+        for effect in effects:
+            graph[names.index(cause), names.index(effect)] = effect not in (do or {})
+    return graph
 
 
 def _mechanisms(confounding: float) -> dict[str, NDArray[np.float64]]:
@@ -202,7 +213,7 @@ def _check_confounding(confounding: float | None, design: str, n_samples: int | 
     return 1.0 if confounding is None else confounding
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_candle_like(
     n_samples: PositiveInt | None = None,
     *,
@@ -302,6 +313,11 @@ def make_candle_like(
         confounders : ndarray of shape (n_samples, 2), int64, or None
             Classes of C (4) and U (3), of images that are drawn from the graph. A model is not
             meant to see them.
+        graph : ndarray of shape (8, 8), int64
+            1 in row i and column j if variable i causes variable j; what `do` sets has no causes,
+            and rows that are chosen from the full grid have none at all.
+        graph_names : list of str
+            The variables of the graph: C, U and the factors.
         twins : :class:`~sklearn.utils.Bunch`
             If `twins` is True: images, data, target and boxes under the intervention.
         factor_names, factor_sizes, factor_values
@@ -384,6 +400,8 @@ def make_candle_like(
         nuisance=nuisance,
         nuisance_names=list(NUISANCE),
         confounders=confounders,
+        graph=causal_graph(dict.fromkeys(GRID.names, 0) if rows == _ROWS["grid"] else do),
+        graph_names=["C", "U", *GRID.names],
         indices=GRID.to_indices(target),
         **fields,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import PositiveInt, RandomStateLike, validated
+from .._params import PositiveInt, RandomStateLike, loads
 from ._base import ImageShape, Selection, choose_rows, data_folder, make_bunch
 from ._pictures import Scaling, load_pictures
 
@@ -115,7 +115,7 @@ def _check_shape(image_shape: ImageShape) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def load_celeba(
     path: str | PathLike[str],
     n_samples: PositiveInt | None = None,

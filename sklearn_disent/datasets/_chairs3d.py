@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import PositiveInt, RandomStateLike, validated
+from .._params import PositiveInt, RandomStateLike, loads
 from ._base import Selection, choose_rows, data_folder, make_bunch
 from ._pictures import Scaling, load_pictures
 
@@ -57,7 +57,7 @@ def _find_views(path: Path) -> dict[Path, tuple[str, int, int]]:
     return views
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def load_chairs3d(
     path: str | PathLike[str],
     n_samples: PositiveInt | None = None,

@@ -9,7 +9,7 @@ from scipy.ndimage import zoom
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
-from .._params import Array, PositiveInt, RandomStateLike, validated
+from .._params import Array, PositiveInt, RandomStateLike, loads
 from ._base import FactorGrid, Selection, make_bunch
 
 N_INSTANCES = 20
@@ -96,7 +96,7 @@ def _place(target: NDArray[np.int64], image_size: int) -> NDArray[np.uint8]:
     return (255 * (upper * (1 - down) + lower * down) + 0.5).astype(np.uint8)
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_transformed_digits(
     n_samples: PositiveInt | None = None,
     *,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import Array, PositiveInt, RandomStateLike, validated
+from .._params import Array, PositiveInt, RandomStateLike, loads
 from . import _sprite_variants as variants
 from ._base import FactorGrid, Selection, make_bunch
 from ._noise import noise_key
@@ -168,7 +168,7 @@ def _render(
     return images
 
 
-@validated
+@loads(tuple[NDArray[Any], NDArray[np.int64]])
 def make_dsprites(
     n_samples: PositiveInt | None = None,
     *,

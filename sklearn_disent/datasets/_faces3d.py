@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import Array, PositiveInt, RandomStateLike, validated
-from ._base import FactorGrid, Selection, data_folder, make_bunch
+from .._params import Array, PositiveInt, RandomStateLike, loads
+from ._base import FactorGrid, Selection, data_folder, finish
 from ._dsprites import sums_of_four
 from ._head import SIDE, people, view
 
@@ -149,7 +149,7 @@ def _render(target: NDArray[np.int64], image_size: int, folder: Path | None) -> 
     return images
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_faces3d_like(
     n_samples: PositiveInt | None = None,
     *,
@@ -261,8 +261,6 @@ def make_faces3d_like(
     ['identity', 'azimuth', 'elevation', 'lighting']
     """
     chosen = GRID.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
-    target = GRID.to_classes(chosen)
-    images = _render(target, image_size, data_folder(data_home) if cache else None)
-    if return_X_y:
-        return images, target
-    return make_bunch(images, target, GRID.values, DESCR, indices=chosen)
+    folder = data_folder(data_home) if cache else None
+    images = _render(GRID.to_classes(chosen), image_size, folder)
+    return finish(images, chosen, GRID, DESCR, return_X_y)

@@ -16,9 +16,9 @@ from .._params import (
     NonNegativeInt,
     PositiveInt,
     RandomStateLike,
-    validated,
+    loads,
 )
-from ._base import Selection, check_factor_selection, data_folder
+from ._base import Selection, check_factor_selection, data_folder, finish
 from ._download import RemoteFile, fetch_file
 from ._readers import (
     DSPRITES_DESCR,
@@ -27,7 +27,6 @@ from ._readers import (
     MPI3D_GRIDS,
     SHAPES3D_DESCR,
     SHAPES3D_GRID,
-    finish,
     open_mpi3d,
     read_dsprites,
     read_shapes3d,
@@ -47,7 +46,7 @@ DSPRITES_FILE = RemoteFile(
 )
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_dsprites(
     n_samples: PositiveInt | None = None,
     *,
@@ -176,7 +175,7 @@ SHAPES3D_FILE = RemoteFile(
 )
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_shapes3d(
     n_samples: PositiveInt | None = None,
     *,
@@ -355,7 +354,7 @@ def _with_checksum(remote: RemoteFile, checksum: str | None) -> RemoteFile:
     return replace(remote, checksum=checksum, sure=True)
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_mpi3d(
     n_samples: PositiveInt | None = None,
     *,

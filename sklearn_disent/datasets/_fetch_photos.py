@@ -13,16 +13,15 @@ from .._params import (
     NonNegativeInt,
     PositiveInt,
     RandomStateLike,
-    validated,
+    loads,
 )
-from ._base import Selection, data_folder
+from ._base import Selection, data_folder, finish
 from ._download import RemoteFile, fetch_file
 from ._readers import (
     CARS3D_DESCR,
     CARS3D_GRID,
     NORB_DESCR,
     NORB_VALUES,
-    finish,
     norb_grid,
     norb_splits,
     read_cars3d,
@@ -40,7 +39,7 @@ CARS3D_FILE = RemoteFile(
 )
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_cars3d(
     n_samples: PositiveInt | None = None,
     *,
@@ -190,7 +189,7 @@ NORB_FILES = {
 }
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def fetch_smallnorb(
     n_samples: PositiveInt | None = None,
     *,

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import Array, PositiveInt, RandomStateLike, validated
-from ._base import Selection
+from .._params import Array, PositiveInt, RandomStateLike, loads
+from ._base import Selection, finish
 from ._fetch import DSPRITES_FILE, SHAPES3D_FILE
 from ._fetch_photos import CARS3D_FILE, NORB_FILES
 from ._readers import (
@@ -25,7 +25,6 @@ from ._readers import (
     find_cars,
     find_file,
     find_norb,
-    finish,
     norb_grid,
     norb_splits,
     open_mpi3d,
@@ -37,7 +36,7 @@ from ._readers import (
 )
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def load_dsprites(
     path: str | PathLike[str],
     n_samples: PositiveInt | None = None,
@@ -126,7 +125,7 @@ def load_dsprites(
     return finish(images, chosen, grid, DSPRITES_DESCR, return_X_y)
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def load_shapes3d(
     path: str | PathLike[str],
     n_samples: PositiveInt | None = None,
@@ -213,7 +212,7 @@ def load_shapes3d(
     return finish(images, chosen, grid, SHAPES3D_DESCR, return_X_y)
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def load_mpi3d(
     path: str | PathLike[str],
     n_samples: PositiveInt | None = None,
@@ -303,7 +302,7 @@ def load_mpi3d(
     return finish(take(images, chosen), chosen, grid, descr, return_X_y)
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def load_cars3d(
     path: str | PathLike[str],
     n_samples: PositiveInt | None = None,
@@ -395,7 +394,7 @@ def load_cars3d(
     return finish(images, chosen, grid, CARS3D_DESCR, return_X_y)
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def load_smallnorb(
     path: str | PathLike[str],
     n_samples: PositiveInt | None = None,

@@ -14,7 +14,7 @@ from .._params import (
     PositiveInt,
     PositiveShare,
     RandomStateLike,
-    validated,
+    loads,
 )
 
 Floats = NDArray[np.float64]
@@ -97,7 +97,7 @@ def _modulate(
     return means, scales
 
 
-@validated
+@loads(tuple[Floats, Floats])
 def make_nonlinear_ica(
     n_samples: PositiveInt = 2000,
     *,
@@ -219,8 +219,8 @@ def make_nonlinear_ica(
     >>> import numpy as np
     >>> from sklearn_disent.datasets import make_nonlinear_ica
     >>> ica = make_nonlinear_ica(1000, n_sources=3, random_state=0)
-    >>> ica.data.shape, ica.sources.shape, ica.u.max()
-    ((1000, 3), (1000, 3), np.int64(39))
+    >>> ica.data.shape, ica.sources.shape, int(ica.u.max())
+    ((1000, 3), (1000, 3), 39)
     >>> np.allclose(ica.mixing.inverse_transform(ica.data), ica.sources)
     True
     """

@@ -7,16 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
-from .._params import (
-    Array,
-    AtLeastTwo,
-    NonNegativeFloat,
-    PositiveInt,
-    RandomStateLike,
-    validated,
-)
+from .._params import Array, AtLeastTwo, NonNegativeFloat, PositiveInt, RandomStateLike, loads
 from ._base import FactorGrid, Selection
-from ._noise import noise_key
 from ._structural import Effect, Floats, StructuralModel, Values, coverage, interval
 
 # The scene, in the units of the original drawing; y is up.
@@ -149,7 +141,7 @@ def _render(values: Floats, image_size: int) -> NDArray[np.uint8]:
     return images
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_pendulum(
     n_samples: PositiveInt | None = None,
     *,
@@ -272,19 +264,16 @@ def make_pendulum(
     >>> bool((short.factors[:, 2] == 4.0).all())
     True
     """
-    setting = MODEL.check_do(do)
-    chosen = MODEL.exogenous.select(
-        n_samples, indices, factors, shuffle=shuffle, random_state=random_state
-    )
-    values, exogenous = MODEL.simulate(chosen, setting, noise, noise_key(random_state))
-    return MODEL.bunch(
-        _render(values, image_size),
-        values,
-        exogenous,
-        chosen,
+    return MODEL.draw(
+        lambda values: _render(values, image_size),
         DESCR,
-        do=setting,
+        n_samples=n_samples,
+        indices=indices,
+        factors=factors,
+        shuffle=shuffle,
+        do=do,
         noise=noise,
         n_bins=n_bins,
+        random_state=random_state,
         return_X_y=return_X_y,
     )

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.io import loadmat
-from sklearn.utils import Bunch
 
 from . import _dsprites, _shapes3d
-from ._base import FactorGrid, import_extra, make_bunch
+from ._base import FactorGrid, import_extra
 from ._files import (
     Check,
     open_h5,
@@ -26,20 +25,6 @@ from ._files import (
     unpack_once,
     write_npy,
 )
-
-
-def finish(
-    images: NDArray[Any],
-    chosen: NDArray[np.int64],
-    grid: FactorGrid,
-    descr: str,
-    return_X_y: bool,
-) -> Bunch | tuple[NDArray[Any], NDArray[np.int64]]:
-    """What a loader of images on a grid returns."""
-    target = grid.to_classes(chosen)
-    if return_X_y:
-        return images, target
-    return make_bunch(images, target, grid.values, descr, indices=chosen)
 
 
 def is_whole(chosen: NDArray[np.int64], n_total: int) -> bool:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch
 
 from ._base import FactorGrid, make_bunch
-from ._noise import noise_normal, noise_uniform
+from ._noise import noise_key, noise_normal, noise_uniform
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
@@ -139,24 +139,26 @@ class StructuralModel:
             checked[name] = np.clip(numbers.astype(np.float64), low, high)
         return checked
 
-    def bunch(
+    def draw(
         self,
-        images: NDArray[np.uint8],
-        values: Floats,
-        exogenous: Floats,
-        indices: NDArray[np.int64],
+        render: Callable[[Floats], NDArray[np.uint8]],
         descr: str,
         *,
-        do: Mapping[str, Floats] | None,
+        do: Mapping[str, float | ArrayLike] | None,
         noise: float,
         n_bins: int,
+        random_state: Any,
         return_X_y: bool,
+        **selection: Any,
     ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """What a generator of causal data returns."""
-        target = self.classes(values, n_bins)
+        """What a generator of causal data returns, of the selected exogenous values."""
+        setting = self.check_do(do)
+        indices = self.exogenous.select(random_state=random_state, **selection)
+        values, exogenous = self.simulate(indices, setting, noise, noise_key(random_state))
+        images, target = render(values), self.classes(values, n_bins)
         if return_X_y:
             return images, target
-        for name, numbers in (do or {}).items():
+        for name, numbers in (setting or {}).items():
             drawn = f"drawn from {len(numbers)} values" if len(numbers) > 1 else f"{numbers[0]:.6g}"
             descr += f"\nIntervention: do({name} = {drawn}).\n"
         if noise:
@@ -167,7 +169,7 @@ class StructuralModel:
             self.factor_values(n_bins),
             descr,
             factors=values,
-            graph=self.graph(do),
+            graph=self.graph(setting),
             exogenous=exogenous,
             indices=indices,
         )

@@ -6,14 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 
-from .._params import (
-    Array,
-    NonNegativeFloat,
-    PositiveInt,
-    PositiveShare,
-    RandomStateLike,
-    validated,
-)
+from .._params import Array, NonNegativeFloat, PositiveInt, PositiveShare, RandomStateLike, loads
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +76,7 @@ def _check_density(density: ArrayLike, n_features: int) -> Floats:
     return chances
 
 
-@validated
+@loads(tuple[Floats, Floats])
 def make_superposition(
     n_samples: PositiveInt = 5000,
     *,

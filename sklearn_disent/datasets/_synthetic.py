@@ -8,14 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 from sklearn.utils import Bunch, check_random_state
 
-from .._params import (
-    AtLeastTwo,
-    PositiveInt,
-    PositiveShare,
-    RandomStateLike,
-    ShareBelowOne,
-    validated,
-)
+from .._params import AtLeastTwo, PositiveInt, PositiveShare, RandomStateLike, ShareBelowOne, loads
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +63,7 @@ def _table_bunch(
     )
 
 
-@validated
+@loads(tuple[Floats, NDArray[np.int64]])
 def make_dependent_factors(
     n_samples: PositiveInt = 2000,
     *,
@@ -220,7 +213,7 @@ _LOGICAL_MAPS: dict[LogicalMap, tuple[Callable[..., Floats], tuple[int, int, int
 }
 
 
-@validated
+@loads(tuple[Floats, NDArray[np.int64]])
 def make_logical_codes(
     kind: LogicalMap = "entanglement",
     *,

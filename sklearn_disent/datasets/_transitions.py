@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
-from .._params import PositiveFloat, PositiveInt, RandomStateLike, validated
+from .._params import PositiveFloat, PositiveInt, RandomStateLike, loads
 from ._base import FactorGrid, Selection, check_factor_selection
 
 Classes = NDArray[np.int64]
@@ -146,7 +146,7 @@ def _movable(
     return np.array(movable)
 
 
-@validated
+@loads(tuple[NDArray[Any], NDArray[Any], Classes, Classes])
 def make_transitions(
     make: Callable[..., Any] | Sequence[int],
     n_samples: PositiveInt = 1000,

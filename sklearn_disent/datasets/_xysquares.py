@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from .._params import Array, Interval, PositiveInt, RandomStateLike, validated
-from ._base import FactorGrid, Selection, make_bunch
+from .._params import Array, Interval, PositiveInt, RandomStateLike, loads
+from ._base import FactorGrid, Selection, finish
 
 SIDE = 64
 SQUARE = 8  # side of a square, in pixels
@@ -72,7 +72,7 @@ def _render(target: NDArray[np.int64], spacing: int, image_size: int) -> NDArray
     return images
 
 
-@validated
+@loads(tuple[NDArray[np.uint8], NDArray[np.int64]])
 def make_xysquares(
     n_samples: PositiveInt | None = None,
     *,
@@ -173,9 +173,5 @@ def make_xysquares(
     """
     grid = _grid(spacing)
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
-    target = grid.to_classes(chosen)
-    images = _render(target, spacing, image_size)
-    if return_X_y:
-        return images, target
-    descr = DESCR.format(spacing=spacing)
-    return make_bunch(images, target, grid.values, descr, indices=chosen)
+    images = _render(grid.to_classes(chosen), spacing, image_size)
+    return finish(images, chosen, grid, DESCR.format(spacing=spacing), return_X_y)

@@ -1,5 +1,7 @@
 """Pictures of representations, models and sweeps, in the manner of scikit-learn's Displays."""
 
+from ._causal_graph import CausalGraphDisplay
+from ._counterfactual import CounterfactualDisplay
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
 from ._metric_agreement import MetricAgreementDisplay
@@ -18,11 +20,14 @@ __all__ = [
     "TraversalDisplay",
     "ReconstructionDisplay",
     "HistoryDisplay",
+    "CounterfactualDisplay",
     # of codes and factors
     "RelevanceDisplay",
     "LatentFactorDisplay",
     # of the topology of latents and factors
     "SignatureDisplay",
+    # of causes
+    "CausalGraphDisplay",
     # of many models
     "SweepDisplay",
     "ScoreDistributionDisplay",

@@ -101,7 +101,7 @@ class HistoryDisplay:
         if unknown or not wanted:
             raise ValueError(f"terms must be among {list(known)}, got {terms!r}.")
         # Losses of the VAEs are log-densities; those of other nets may be anything.
-        unit = "nats" if hasattr(net, "posterior") else None
+        unit = "nats" if hasattr(net, "log_prior") else None
         display = cls({name: known[name] for name in wanted}, unit=unit)
         return display.plot(ax, **options)
 

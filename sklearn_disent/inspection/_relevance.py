@@ -29,6 +29,7 @@ from ._common import (
 _LABELS: dict[Kind, str] = {
     "mutual_info": "mutual information (nats)",
     "correlation": "absolute correlation",
+    "spearman": "absolute rank correlation",
     "importance": "importance",
     "predictability": "predictability (r² or accuracy)",
     "robustness": "robustness",
@@ -114,8 +115,8 @@ class RelevanceDisplay:
             Observations.
         y : array-like of shape (n_samples, n_factors)
             Their factors.
-        kind : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
-                default="mutual_info"
+        kind : {"mutual_info", "correlation", "spearman", "importance", \
+                "predictability", "robustness"}, default="mutual_info"
             Kind of :func:`~sklearn_disent.metrics.relevance_matrix`.
         factor_names, code_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
@@ -165,8 +166,8 @@ class RelevanceDisplay:
             The ground-truth factors.
         codes : array-like of shape (n_samples, n_codes)
             The representation.
-        kind : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
-                default="mutual_info"
+        kind : {"mutual_info", "correlation", "spearman", "importance", \
+                "predictability", "robustness"}, default="mutual_info"
             Kind of :func:`~sklearn_disent.metrics.relevance_matrix`.
         factor_names, code_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from .. import _manifest
 from .._params import (
     FactorBins,
     ImageShape,
@@ -22,16 +23,19 @@ from .._params import (
     RandomStateLike,
     validated,
 )
-from ..metrics import disentanglement_report, manifold_topology_score
+from ..metrics import ScoreReport, disentanglement_report, manifold_topology_score
 from ..metrics._catalogue import SCORERS
 from ..metrics._estimators import path_to_model
-from ..metrics._report import Metrics, _check_params, _choose, _row
+from ..metrics._report import Metrics, _choose, _row, check_params
+from ..metrics._score_report import verdict
 from ..metrics._sharing import sharing
-from ._common import coder_of, look_inside, pyplot, score_label, scored_codes
+from ..metrics._validation import check_codes
+from ._common import coder_of, codes_of, look_inside, pyplot, score_label, scored_codes
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
 from ._reconstruction import ReconstructionDisplay
 from ._relevance import RelevanceDisplay
+from ._sliders import SLIDER_STYLE, traversal_sliders
 from ._traversal import TraversalDisplay
 
 # Two or three metrics per question which take milliseconds: each is computed again for every
@@ -39,8 +43,10 @@ from ._traversal import TraversalDisplay
 _METRICS = (
     "modularity",
     "mig_sup",
+    "minimality",
     "infom",
     "mig",
+    "sufficiency",
     "sap",
     "infoc",
     "infoe",
@@ -64,6 +70,9 @@ _CAPTIONS = {
 
 _DPI = 110
 
+# Variance of a posterior mean over the data, below which a latent counts as dead.
+_DEAD = 0.01
+
 # All rules are below one class, so that a notebook keeps its own style.
 _STYLE = """
 .sklearn-disent-report { font-family: system-ui, sans-serif; color: #1a1a1a; background: #fff;
@@ -85,9 +94,17 @@ _STYLE = """
 .sklearn-disent-report .value { background: #0072B2; left: 0; }
 .sklearn-disent-report .interval { border-left: 2px solid #D55E00; border-right: 2px solid #D55E00;
   background: linear-gradient(#D55E00, #D55E00) center / 100% 2px no-repeat; }
+.sklearn-disent-report .verdict { color: #1a1a1a; font-weight: 600; }
+.sklearn-disent-report .wide { overflow-x: auto; }
 .sklearn-disent-report img { max-width: 100%; height: auto; display: block; }
 .sklearn-disent-report pre { white-space: pre-wrap; font-size: 0.85em; background: #f6f6f6;
-  color: #1a1a1a; padding: 8px; }
+  color: #1a1a1a; padding: 8px; overflow-wrap: anywhere; }
+@media (max-width: 640px) {
+  .sklearn-disent-report { padding: 8px 10px; }
+  .sklearn-disent-report th, .sklearn-disent-report td { padding: 2px 4px; font-size: 0.85em; }
+  .sklearn-disent-report td.number { white-space: normal; }
+  .sklearn-disent-report .spare { display: none; }
+}
 """
 
 
@@ -110,10 +127,15 @@ class DisentanglementReport:
         Lines below the headline; none if None.
     estimator_text : str, default=""
         The estimator with its parameters.
+    factor_values : dict or None, default=None
+        By the name of the metric, one value per factor; none if None.
+    factor_names : list of str or None, default=None
+        Names of the factors; "factor 0" and so on if None.
 
     See Also
     --------
     sklearn_disent.metrics.disentanglement_report : The scores alone, as text or as a table.
+    TraversalDisplay.to_html : The sliders alone.
 
     Examples
     --------
@@ -128,6 +150,9 @@ class DisentanglementReport:
     ...     PCA(2).fit(X), X, factors, metrics=["mig"], n_resamples=0)
     >>> list(report.displays)
     ['Relevance', 'Latents against factors', 'Traversals', 'Reconstructions']
+    >>> report = DisentanglementReport.from_predictions(factors, X[:, :2], metrics=["mig"])
+    >>> report.verdicts
+    {'mig': 'above chance'}
     """
 
     scores: Mapping[str, Mapping[str, Any]]
@@ -136,6 +161,8 @@ class DisentanglementReport:
     title: str = "Disentanglement report"
     summary: Sequence[str] | None = None
     estimator_text: str = ""
+    factor_values: Mapping[str, Sequence[float]] | None = None
+    factor_names: Sequence[str] | None = None
 
     @classmethod
     @validated
@@ -149,7 +176,7 @@ class DisentanglementReport:
         metric_params: Mapping[str, Mapping[str, Any]] | None = None,
         n_resamples: NonNegativeInt = 100,
         confidence_level: OpenShare = 0.95,
-        n_permutations: NonNegativeInt = 0,
+        n_permutations: NonNegativeInt = 20,
         topology: Mapping[str, Any] | None = None,
         factor_names: Names | None = None,
         factor_bins: FactorBins | None = None,
@@ -181,8 +208,8 @@ class DisentanglementReport:
             Number of half-samples for confidence intervals; 0 for none.
         confidence_level : float, default=0.95
             Level of the intervals.
-        n_permutations : int, default=0
-            Number of shuffles for the columns `chance` and `p_value`; 0 for none.
+        n_permutations : int, default=20
+            Number of shuffles for chance levels, p-values and verdicts; 0 for none.
         topology : dict or None, default=None
             Options of :func:`~sklearn_disent.metrics.manifold_topology_score`, such as
             ``{"n_repeats": 20}``, to add its row: an interval over draws of landmarks, and the
@@ -208,13 +235,13 @@ class DisentanglementReport:
         """
         pyplot(cls.__name__)
         metrics = list(_METRICS) if metrics is None else metrics
-        _check_params(metric_params, _choose(metrics))
+        check_params(metric_params, _choose(metrics))
         if topology is not None:
             _TOPOLOGY.check(topology)
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
         with sharing():
             codes = scored_codes(estimator, X)
-            scores: Any = disentanglement_report(
+            report: Any = disentanglement_report(
                 y,
                 codes,
                 metrics=metrics,
@@ -222,11 +249,12 @@ class DisentanglementReport:
                 n_resamples=n_resamples,
                 confidence_level=confidence_level,
                 n_permutations=n_permutations,
+                per_factor=True,
                 factor_bins=factor_bins,
-                output="dict",
                 n_jobs=n_jobs,
                 random_state=random_state,
             )
+            scores = report.to_dict()
             if topology is not None:
                 given = {"random_state": random_state, "n_jobs": n_jobs, **topology}
                 level = confidence_level if n_resamples else None
@@ -234,15 +262,140 @@ class DisentanglementReport:
                     estimator, X, y, {"n_permutations": n_permutations, **given}, level
                 )
             displays = _displays(estimator, X, y, codes, factor_names, binned, image_shape, max_std)
-            elbo = _elbo(estimator, X)
-        held = f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
-        sizes = f"{len(codes)} samples, {np.shape(y)[1]} factors, {codes.shape[1]} codes.{held}"
+            lines = [*_dead(estimator, X), *_elbo(estimator, X)]
         return cls(
             scores,
             displays,
             title=f"Disentanglement report: {type(path_to_model(estimator)[1]).__name__}",
-            summary=[sizes, *elbo],
+            summary=[
+                *lines,
+                report.sizes + _held(confidence_level, n_resamples),
+                *_manifest.summary(path_to_model(estimator)[1]),
+            ],
             estimator_text=repr(estimator),
+            factor_values=report.factor_values,
+            factor_names=factor_names if factor_names is not None else report.factor_names,
+        )
+
+    @classmethod
+    @validated
+    def from_predictions(
+        cls,
+        factors: ArrayLike,
+        codes: ArrayLike,
+        *,
+        metrics: Metrics | None = None,
+        metric_params: Mapping[str, Mapping[str, Any]] | None = None,
+        n_resamples: NonNegativeInt = 100,
+        confidence_level: OpenShare = 0.95,
+        n_permutations: NonNegativeInt = 20,
+        factor_names: Names | None = None,
+        factor_bins: FactorBins | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+    ) -> Self:
+        """Score and draw codes, of whatever model they are.
+
+        Parameters
+        ----------
+        factors : array-like of shape (n_samples, n_factors)
+            The ground-truth factors.
+        codes : array-like of shape (n_samples, n_codes)
+            The representation.
+        metrics : "all", list of (str, callable or Metric) or None, default=None
+            As in :meth:`from_estimator`.
+        metric_params : dict or None, default=None
+            Options by the name of the metric, such as ``{"mig": {"n_bins": 10}}``.
+        n_resamples : int, default=100
+            Number of half-samples for confidence intervals; 0 for none.
+        confidence_level : float, default=0.95
+            Level of the intervals.
+        n_permutations : int, default=20
+            Number of shuffles for chance levels, p-values and verdicts; 0 for none.
+        factor_names : list of str or None, default=None
+            Names; those of the columns of a DataFrame if None.
+        factor_bins : int, "unique" or None, default=None
+            How continuous factors are binned; they are an error if None.
+        n_jobs : int or None, default=None
+            Processes for the resamples and shuffles, threads for the fits. It does not change the
+            result.
+        random_state : int, RandomState instance or None, default=None
+            Passed to every metric that takes one. It also draws the resamples and shuffles.
+
+        Returns
+        -------
+        report : DisentanglementReport
+        """
+        pyplot(cls.__name__)
+        binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
+        with sharing():
+            codes = check_codes(codes, nan_policy="omit")
+            report: Any = disentanglement_report(
+                factors,
+                codes,
+                metrics=list(_METRICS) if metrics is None else metrics,
+                metric_params=metric_params,
+                n_resamples=n_resamples,
+                confidence_level=confidence_level,
+                n_permutations=n_permutations,
+                per_factor=True,
+                factor_bins=factor_bins,
+                n_jobs=n_jobs,
+                random_state=random_state,
+            )
+            displays = _displays_of_codes(factors, codes, factor_names, binned)
+        return cls(
+            report.to_dict(),
+            displays,
+            summary=[report.sizes + _held(confidence_level, n_resamples)],
+            factor_values=report.factor_values,
+            factor_names=factor_names if factor_names is not None else report.factor_names,
+        )
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """By metric, what its level of chance says in words; empty without shuffles."""
+        return self._scores().verdicts
+
+    def to_text(self) -> str:
+        """The scores as a table to print, after the sentences that sum them up.
+
+        Returns
+        -------
+        text : str
+        """
+        return "\n".join([self.title, *(self.summary or ()), "", self._scores().to_text()])
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The scores as a dict of dicts, by the name of the metric.
+
+        Returns
+        -------
+        rows : dict
+        """
+        return self._scores().to_dict()
+
+    def to_frame(self) -> Any:
+        """The scores as a pandas DataFrame, indexed by metric, with a column per factor.
+
+        Returns
+        -------
+        frame : DataFrame
+        """
+        return self._scores().to_frame()
+
+    def to_latex(self) -> str:
+        """The scores as a table for a paper, for the package booktabs.
+
+        Returns
+        -------
+        latex : str
+        """
+        return self._scores().to_latex()
+
+    def _scores(self) -> ScoreReport:
+        return ScoreReport(
+            self.scores, factor_values=self.factor_values, factor_names=self.factor_names
         )
 
     def to_html(self, path: str | Path | None = None) -> str:
@@ -260,6 +413,7 @@ class DisentanglementReport:
         """
         page = (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"<title>{html.escape(self.title)}</title>\n</head>\n<body>\n{self._repr_html_()}\n"
             "</body>\n</html>\n"
         )
@@ -268,26 +422,41 @@ class DisentanglementReport:
         return page
 
     def _repr_html_(self) -> str:
-        pictures = [
-            f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(_CAPTIONS.get(title, ''))}</p>\n"
-            f'<img alt="{html.escape(title)}" src="data:image/png;base64,{_png(display.figure_)}">'
-            for title, display in self.displays.items()
-        ]
+        scores = self._scores()
+        words = "".join(f'<p class="verdict">{html.escape(w)}</p>\n' for w in scores.summary)
         lines = "".join(f"<p>{html.escape(line)}</p>\n" for line in self.summary or ())
         parts = [
-            f'<div class="sklearn-disent-report">\n<style>{_STYLE}</style>',
-            f"<h1>{html.escape(self.title)}</h1>\n{lines}",
+            f'<div class="sklearn-disent-report">\n<style>{_STYLE}{SLIDER_STYLE}</style>',
+            f"<h1>{html.escape(self.title)}</h1>\n{words}{lines}",
             f"<h2>Scores</h2>\n{_table(self.scores)}",
-            *pictures,
         ]
+        if self.factor_values:
+            parts.append(f"<h2>Scores by factor</h2>\n{_factor_table(scores)}")
+        parts += [_picture(title, display) for title, display in self.displays.items()]
         if self.estimator_text:
             text = html.escape(self.estimator_text)
             parts.append(f"<h2>Estimator</h2>\n<pre>{text}</pre>")
         return "\n".join([*parts, "</div>"])
 
+    def __str__(self) -> str:
+        return self.to_text()
+
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={row['value']:.3f}" for name, row in self.scores.items())
         return f"<{self.title}: {values}>"
+
+
+def _held(confidence_level: float, n_resamples: int) -> str:
+    return f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
+
+
+def _picture(title: str, display: Any) -> str:
+    """A picture below its title, with sliders where it is one that moves."""
+    sliders = traversal_sliders(display) if isinstance(display, TraversalDisplay) else ""
+    return (
+        f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(_CAPTIONS.get(title, ''))}</p>\n{sliders}"
+        f'<img alt="{html.escape(title)}" src="data:image/png;base64,{_png(display.figure_)}">'
+    )
 
 
 def _topology_row(
@@ -320,14 +489,7 @@ def _displays(
     plt = pyplot("DisentanglementReport")
     named: dict[str, Any] = {"factor_names": factor_names}
     _, inner = path_to_model(estimator)
-    displays: dict[str, Any] = {
-        "Relevance": RelevanceDisplay.from_predictions(
-            y, codes, relevance_params=relevance_params, **named
-        ),
-        "Latents against factors": LatentFactorDisplay.from_predictions(
-            y, codes, n_latents=10, **named
-        ),
-    }
+    displays = _displays_of_codes(y, codes, factor_names, relevance_params)
     if hasattr(inner, "inverse_transform"):
         displays["Traversals"] = TraversalDisplay.from_estimator(
             estimator,
@@ -352,6 +514,44 @@ def _displays(
     return displays
 
 
+def _displays_of_codes(
+    factors: ArrayLike,
+    codes: np.ndarray,
+    factor_names: Sequence[str] | None,
+    relevance_params: dict[str, Any],
+) -> dict[str, Any]:
+    """The pictures that need codes and factors only."""
+    plt = pyplot("DisentanglementReport")
+    named: dict[str, Any] = {"factor_names": factor_names}
+    displays: dict[str, Any] = {
+        "Relevance": RelevanceDisplay.from_predictions(
+            factors, codes, relevance_params=relevance_params, **named
+        ),
+        "Latents against factors": LatentFactorDisplay.from_predictions(
+            factors, codes, n_latents=10, **named
+        ),
+    }
+    for display in displays.values():
+        plt.close(display.figure_)
+    return displays
+
+
+def _dead(estimator: Any, X: Any) -> list[str]:
+    """What there is to say about latents that do not depend on X, of models with a posterior."""
+    inner, _ = look_inside(estimator, X)
+    if not hasattr(inner, "posterior"):
+        return []
+    dead = codes_of(estimator, X).var(axis=0) < _DEAD
+    if dead.all():
+        return [
+            f"All {len(dead)} latents are dead: their codes hardly vary over the data (variance "
+            f"below {_DEAD}), and decoding ignores them. No score below means anything. Train "
+            "longer, or with a smaller weight of the KL divergence."
+        ]
+    named = ", ".join(f"z{j}" for j in np.flatnonzero(dead))
+    return [f"{dead.sum()} of {len(dead)} latents are dead: {named}."] if dead.any() else []
+
+
 def _elbo(estimator: Any, X: Any) -> list[str]:
     """A line about the likelihood, for models that have one."""
     inner, inner_X = look_inside(estimator, X)
@@ -371,12 +571,16 @@ def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
     with_interval, with_chance = "ci_low" in first, "chance" in first
     heads = ["value"] + ["interval"] * with_interval + ["chance", "p-value"] * with_chance
     head = "".join(f'<th class="number">{name}</th>' for name in heads)
-    rows = [f"<tr><th>metric</th>{head}<th></th><th>range</th><th>better</th></tr>"]
+    # Columns that a phone has no room for are "spare".
+    last = "<th>verdict</th>" * with_chance + "".join(
+        f'<th class="spare">{name}</th>' for name in ("", "range", "better")
+    )
+    rows = [f"<tr><th>metric</th>{head}{last}</tr>"]
     question = None
     for name, row in scores.items():
         if row["question"] != question:
             question = row["question"]
-            span = len(heads) + 4
+            span = len(heads) + 4 + with_chance
             text = html.escape(question)
             rows.append(f'<tr class="question"><td colspan="{span}">{text}</td></tr>')
         cells = [f"{row['value']:.3f}"]
@@ -385,14 +589,28 @@ def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
         if with_chance:
             cells += [f"{row['chance']:.3f}", f"{row['p_value']:.3f}"]
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+        numbers += f"<td>{verdict(row)}</td>" * with_chance
         highest = "∞" if np.isinf(row["highest"]) else f"{row['highest']:g}"
         limits = f"{row['lowest']:g} to {highest}"
         better = "higher" if row["greater_is_better"] else "lower"
         rows.append(
-            f"<tr><td>{html.escape(score_label(name))}</td>{numbers}<td>{_bar(row)}</td>"
-            f"<td>{limits}</td><td>{better}</td></tr>"
+            f"<tr><td>{html.escape(score_label(name))}</td>{numbers}"
+            f'<td class="spare">{_bar(row)}</td><td class="spare">{limits}</td>'
+            f'<td class="spare">{better}</td></tr>'
         )
-    return "<table>\n" + "\n".join(rows) + "\n</table>"
+    return '<div class="wide"><table>\n' + "\n".join(rows) + "\n</table></div>"
+
+
+def _factor_table(scores: ScoreReport) -> str:
+    """One column per factor."""
+    values = scores.factor_values or {}
+    names = "".join(f'<th class="number">{html.escape(name)}</th>' for name in scores._names())
+    rows = [f"<tr><th>metric</th>{names}</tr>"]
+    for metric, row in values.items():
+        texts = (f"{value:.3f}" if np.isfinite(value) else "–" for value in row)
+        cells = "".join(f'<td class="number">{text}</td>' for text in texts)
+        rows.append(f"<tr><td>{html.escape(score_label(metric))}</td>{cells}</tr>")
+    return '<div class="wide"><table>\n' + "\n".join(rows) + "\n</table></div>"
 
 
 def _bar(row: Mapping[str, Any]) -> str:

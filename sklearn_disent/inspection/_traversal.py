@@ -1,5 +1,6 @@
 """What a model decodes while one latent moves and the others rest."""
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from .._params import (
     validated,
 )
 from ..metrics import relevance_matrix
+from ..metrics._estimators import has_normal_prior
 from ..metrics._relevance import Kind
 from ._common import (
     Axes,
@@ -39,6 +41,7 @@ from ._common import (
     scored_codes,
 )
 from ._images import as_images, centers, intensities, show_mosaic
+from ._sliders import SLIDER_STYLE, traversal_sliders
 
 Base = Literal["prior"] | NonNegativeInt
 Order = Literal["auto", "kl", "std", "factor", "index"]
@@ -166,8 +169,8 @@ class TraversalDisplay:
             quantiles, and never left.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
-        relevance : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
-                default="mutual_info"
+        relevance : {"mutual_info", "correlation", "spearman", "importance", \
+                "predictability", "robustness"}, default="mutual_info"
             Kind of :func:`~sklearn_disent.metrics.relevance_matrix` by which latents are matched
             with factors.
         relevance_params : dict or None, default=None
@@ -304,6 +307,39 @@ class TraversalDisplay:
         FuncAnimation(figure, draw, frames=order).save(path, writer)
         return path
 
+    def to_html(self, path: str | Path | None = None) -> str:
+        """A page with one slider per latent over frames that are decoded already.
+
+        It needs neither a server nor other files; a notebook shows it with
+        ``IPython.display.HTML(display.to_html())``.
+
+        Parameters
+        ----------
+        path : str, Path or None, default=None
+            File to write the page to; it is only returned if None.
+
+        Returns
+        -------
+        page : str
+            The page.
+        """
+        pyplot(f"{type(self).__name__}.to_html")
+        sliders = traversal_sliders(self)
+        if not sliders:
+            raise ValueError(
+                f"{type(self).__name__}.to_html needs images, got rows of features. Give "
+                "image_shape if they are images."
+            )
+        page = (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{html.escape(self.title or 'traversals')}</title>\n"
+            f"<style>{SLIDER_STYLE}</style>\n</head>\n<body>\n{sliders}</body>\n</html>\n"
+        )
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
     def _checked(self) -> tuple[NDArray, list[str]]:
         decoded, n_steps = np.asarray(self.decoded), np.size(self.steps)
         if decoded.ndim < 3 or decoded.shape[1] != n_steps:
@@ -379,7 +415,7 @@ def _title(coder: Coder, base: Base) -> str:
 
 def _resolve(order: Any, coder: Coder, y: Any) -> Any:
     """What "auto" stands for; an error where the model or the data do not give an order."""
-    has_posterior = hasattr(coder.estimator, "posterior")
+    has_posterior = has_normal_prior(coder.estimator)
     if isinstance(order, str) and order == "auto":
         return "factor" if y is not None else "kl" if has_posterior else "std"
     if isinstance(order, str) and order == "factor" and y is None:
@@ -396,7 +432,7 @@ def _ordered(order: Any, coder: Coder, names: dict[int, str]) -> tuple[NDArray, 
     """Latents in order, and what to write beside them."""
     n_latents = coder.codes.shape[1]
     texts = [f"z{j}" for j in range(n_latents)]
-    if hasattr(coder.estimator, "posterior"):
+    if has_normal_prior(coder.estimator):
         amount = latent_kl(coder.estimator, coder.inner_X)
         texts = [f"{text}, KL {kl:.1f}" for text, kl in zip(texts, amount)]
     else:

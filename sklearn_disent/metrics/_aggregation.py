@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from ._validation import warn_degenerate
 
@@ -35,10 +36,35 @@ def concentration(weights: NDArray, axis: int = 0) -> NDArray:
 def average_of(
     values: NDArray, used: NDArray[np.bool_], average: str | None, what: str = "factors"
 ) -> Score:
-    """Mean of the used values as a float; with average=None all of them, nan where unused."""
+    """Mean of the used values as a float; with average=None all of them, nan where unused.
+
+    That factors are left out has been said already, whoever leaves them out.
+    """
     if average is None:
+        if what == "codes" and not used.all():
+            warn_degenerate(
+                f"codes {np.flatnonzero(~used).tolist()} are left out of the score: their values "
+                "are nan."
+            )
         return np.where(used, values, np.nan)
     if not used.any():
         warn_degenerate(f"None of the {what} can be scored: the score is 0 by definition.")
         return 0.0
     return float(values[used].mean())
+
+
+def match_one_to_one(relevance: NDArray) -> NDArray[np.int64]:
+    """Code of each factor (n_factors,) such that the total relevance is largest, -1 for none.
+
+    No code is given away twice: with fewer codes than factors some factors go without.
+    """
+    # Rounded: among matchings of equal weight, rounding must not decide.
+    factors, codes = linear_sum_assignment(-np.round(relevance, 12))
+    code = np.full(len(relevance), -1)
+    code[factors] = codes
+    return code
+
+
+def matched_values(relevance: NDArray, code: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Entry of each factor at its code, 0 for a factor without one."""
+    return np.where(code < 0, 0.0, np.take_along_axis(relevance, code[:, None], axis=1)[:, 0])

@@ -14,7 +14,16 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 from .._params import check_options
-from . import independence, information, intervention, logical, of_models, prediction, topology
+from . import (
+    independence,
+    information,
+    intervention,
+    logical,
+    matching,
+    of_models,
+    prediction,
+    topology,
+)
 
 __all__ = ["Metric"]
 
@@ -23,8 +32,10 @@ Needs = Literal["auto", "factors", "codes", "estimator", "models"]
 MODULARITY = "Modularity: is each code about one factor?"
 COMPACTNESS = "Compactness: is each factor in one code?"
 EXPLICITNESS = "Explicitness: can the factors be read off the codes?"
+IDENTIFICATION = "Identification: is each factor one code, up to order, sign and scale?"
 SEVERAL = "Several of these at once"
 INDEPENDENCE = "Independence: do the codes vary independently? (no factors needed)"
+FAIRNESS = "Fairness: are predictions of one factor independent of the others?"
 GENERATION = "Generation: do the codes of a factor change it, and nothing else, when decoded?"
 SELECTION = "Selection: which of many models is best? (no factors needed)"
 OTHER = "Other"
@@ -193,6 +204,7 @@ CATALOGUE: tuple[Metric, ...] = (
         Metric(logical.product_modularity_score, bounds=_UNIT, defaults=_SCALE_FREE),
         Metric(logical.constancy_modularity_score, bounds=_UNIT, defaults=_SCALE_FREE),
         Metric(logical.modularity_distance, bounds=_LOSS, defaults=_SCALE_FREE),
+        Metric(of_models.posterior_minimality_score, needs="estimator", bounds=_UNIT),
     ),
     *_asking(
         COMPACTNESS,
@@ -203,9 +215,14 @@ CATALOGUE: tuple[Metric, ...] = (
         Metric(information.med_completeness_score, label="MED completeness", bounds=_UNIT),
         Metric(prediction.dci_completeness_score, label="DCI completeness", bounds=_UNIT),
         Metric(prediction.sap_score, label="SAP", bounds=_UNIT),
+        Metric(prediction.tad_score, label="TAD", bounds=_LOSS),
+        Metric(prediction.dcies_size_score, label="DCI-ES size", bounds=_UNIT),
+        Metric(matching.nk_score, label="NK", bounds=(-1.0, 1.0)),
+        Metric(matching.msgs_score, label="MSGS", bounds=_UNIT),
         Metric(
             of_models.posterior_mig_score, needs="estimator", label="posterior MIG", bounds=_UNIT
         ),
+        Metric(of_models.posterior_sufficiency_score, needs="estimator", bounds=_UNIT),
     ),
     *_asking(
         EXPLICITNESS,
@@ -213,9 +230,24 @@ CATALOGUE: tuple[Metric, ...] = (
         Metric(prediction.explicitness_score, bounds=_UNIT),
         Metric(prediction.dci_informativeness_score, label="DCI informativeness", bounds=_UNIT),
         Metric(prediction.downstream_accuracy_score, bounds=_UNIT),
+        Metric(prediction.factor_r2_score, label="R2 of all codes", bounds=_UNIT),
+        Metric(
+            prediction.dcies_explicitness_score, label="DCI-ES explicitness", bounds=(-1.0, 1.0)
+        ),
+        Metric(matching.msas_score, label="MSAS", bounds=_UNIT),
         Metric(logical.inverse_informativeness_score, bounds=_UNIT),
         Metric(logical.contraction_informativeness_score, bounds=_UNIT, defaults=_SCALE_FREE),
         Metric(logical.informativeness_distance, bounds=_LOSS, defaults=_SCALE_FREE),
+    ),
+    *_asking(
+        IDENTIFICATION,
+        Metric(matching.mcc_score, label="MCC", bounds=_UNIT),
+        Metric(prediction.matched_r2_score, label="R2 of matched codes", bounds=_UNIT),
+        Metric(prediction.unmatched_r2_error, label="R2 of unmatched codes", bounds=_UNIT),
+        Metric(matching.snc_score, label="SNC", bounds=_UNIT),
+        Metric(matching.lms_score, label="LMS", bounds=_UNIT),
+        Metric(matching.tmex_error, label="T-MEX", bounds=_LOSS),
+        Metric(intervention.omes_score, label="OMES", bounds=_UNIT),
     ),
     *_asking(
         SEVERAL,
@@ -246,7 +278,9 @@ CATALOGUE: tuple[Metric, ...] = (
             bounds=_LOSS,
         ),
         Metric(independence.factorized_support_distance, needs="codes", bounds=_LOSS),
+        Metric(of_models.wsepin_score, needs="estimator", label="WSEPIN (nats)", bounds=_LOSS),
     ),
+    *_asking(FAIRNESS, Metric(prediction.unfairness_error, bounds=_UNIT)),
     *_asking(
         GENERATION,
         Metric(of_models.counterfactual_generativeness_score, needs="estimator", bounds=_UNIT),
@@ -254,6 +288,12 @@ CATALOGUE: tuple[Metric, ...] = (
     *_asking(
         SELECTION,
         Metric(independence.udr_score, needs="models", label="UDR", bounds=_UNIT),
+        Metric(
+            independence.model_centrality_score,
+            needs="models",
+            label="ModelCentrality",
+            bounds=_UNIT,
+        ),
         Metric(topology.manifold_topology_score, needs="estimator", bounds=(-1.0, 1.0)),
         Metric(of_models.elbo_score, needs="estimator", label="ELBO (nats)"),
     ),

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
+from .._arrays import plain_tensor
 from ._validation import check_codes
 
 
@@ -16,7 +17,7 @@ def encode(estimator: Any, X: ArrayLike) -> ArrayLike:
             f"{type(estimator).__name__} has no transform(X) that gives codes to score. Pass a "
             "fitted transformer, a Pipeline that ends in one, or a search over either."
         )
-    return estimator.transform(X)
+    return estimator.transform(plain_tensor(X))
 
 
 def path_to_model(estimator: Any) -> tuple[list[Any], Any]:
@@ -44,6 +45,7 @@ def path_to_model(estimator: Any) -> tuple[list[Any], Any]:
 def unwrap_estimator(estimator: Any, X: ArrayLike) -> tuple[Any, ArrayLike]:
     """Innermost estimator of Pipelines and searches, and the data as they reach it."""
     before, model = path_to_model(estimator)
+    X = plain_tensor(X)
     for step in before:
         X = step.transform(X)
     return model, X
@@ -60,3 +62,13 @@ def posterior_of(estimator: Any, X: ArrayLike) -> tuple[NDArray[np.float64], NDA
         )
     mean, log_variance = (check_codes(part) for part in estimator.posterior(X))
     return mean, log_variance
+
+
+def has_normal_prior(model: Any) -> bool:
+    """Whether posteriors may be held against N(0, I), so that their KL tells which are in use.
+
+    A model that draws from a prior of which it gives no density, as InfoGAN's uniform one, is
+    another kind.
+    """
+    announced = hasattr(model, "sample_prior") and not hasattr(model, "log_prior")
+    return hasattr(model, "posterior") and not announced

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 
+from .. import _arrays
 from ._estimators import path_to_model
 
 # Where codes come from: a name, or a function of the number of codes and a random state.
@@ -69,16 +70,7 @@ def as_array(values: Any, name: str) -> NDArray:
             f"{name} must be one array or tensor, got {type(values).__name__}. Wrap it in a "
             "function that picks the part which holds the observations."
         )
-    if is_tensor(values):
-        values = values.detach().cpu()
-        # NumPy lacks some of the short floats.
-        values = (values.float() if values.is_floating_point() else values).numpy()
-    return np.asarray(values)
-
-
-def is_tensor(value: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
+    return _arrays.as_numbers(values, name)
 
 
 def is_module(value: Any) -> bool:
@@ -127,6 +119,11 @@ def _prior_of(source: Any, X: ArrayLike | None, prior: Prior, n_latents: int | N
         # Each latent on its own: held at one value, a latent must leave the others as they are.
         return lambda n, rng: np.column_stack([rng.choice(column, n) for column in codes.T])
     count = _count_latents(source, model) if n_latents is None else n_latents
+    stated = getattr(model, "n_components_", count)
+    if hasattr(source, "inverse_transform") and stated != count:
+        raise ValueError(
+            f"{type(model).__name__} has {stated} latents, got {n_latents=}. Leave n_latents out."
+        )
     if prior == "normal":
         return lambda n, rng: rng.standard_normal((n, count))
     return lambda n, rng: rng.uniform(-1.0, 1.0, (n, count))

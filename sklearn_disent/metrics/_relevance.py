@@ -13,16 +13,20 @@ from .prediction._predictors import (
     correlation_matrix,
     importance_matrix,
     predictability_matrix,
+    spearman_matrix,
 )
 
 __all__ = ["relevance_matrix"]
 
-Kind = Literal["mutual_info", "correlation", "importance", "predictability", "robustness"]
+Kind = Literal[
+    "mutual_info", "correlation", "spearman", "importance", "predictability", "robustness"
+]
 
 # The validated function (factors, codes, *, options) of each kind.
 _KINDS: dict[Kind, Callable[..., NDArray[np.float64]]] = {
     "mutual_info": mutual_info_matrix,
     "correlation": correlation_matrix,
+    "spearman": spearman_matrix,
     "importance": importance_matrix,
     "predictability": predictability_matrix,
     "robustness": robustness_matrix,
@@ -43,11 +47,12 @@ def relevance_matrix(
         The ground-truth factors.
     codes : array-like of shape (n_samples, n_codes)
         The representation.
-    kind : {"mutual_info", "correlation", "importance", "predictability", "robustness"}, \
-            default="mutual_info"
+    kind : {"mutual_info", "correlation", "spearman", "importance", "predictability", \
+            "robustness"}, default="mutual_info"
         - "mutual_info": mutual information of factor and binned code, in nats.
         - "correlation": absolute Pearson correlation; continuous factors are welcome, classes
           count by their value, strings by their sorted rank.
+        - "spearman": absolute correlation of ranks.
         - "importance": importance of the code to a predictor of the factor from all codes, as in
           :func:`dci_disentanglement_score`.
         - "predictability": r^2 or accuracy of a linear predictor of the factor from the code
@@ -57,11 +62,12 @@ def relevance_matrix(
     **options
         Options of this kind; any other is an error. "mutual_info" takes `n_bins`, `strategy`,
         `factor_bins`, `bias_correction`, `sample_weight`, `nan_policy` and `random_state`, as
-        :func:`mig_score` does; "correlation" takes `sample_weight` and `nan_policy`;
+        :func:`mig_score` does; "correlation" and "spearman" take `sample_weight` and `nan_policy`;
         "importance" takes `estimator`, `test_size`, `split`, `nan_policy`, `n_jobs` and
         `random_state`, as :func:`dci_disentanglement_score` does; "predictability" takes these,
         but `method` and `classifier` for `estimator`, as :func:`sap_score` does;
-        "robustness" takes `q`, `factor_bins` and `nan_policy`, as :func:`irs_score` does.
+        "robustness" takes `q`, `adjust`, `confounders`, `factor_bins` and `nan_policy`, as
+        :func:`irs_score` does.
 
     Returns
     -------

@@ -3,7 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    cast,
+    overload,
+)
 
 import numpy as np
 from numpy.random import RandomState
@@ -20,7 +30,16 @@ from .._params import (
     StrOptions,
     validated,
 )
-from ._catalogue import REPORTED, Metric, MetricLike, as_metrics, by_question
+from ._catalogue import (
+    COMPACTNESS,
+    EXPLICITNESS,
+    REPORTED,
+    Metric,
+    MetricLike,
+    as_metrics,
+    by_question,
+)
+from ._score_report import ScoreReport
 from ._scorer import PER_SAMPLE
 from ._sharing import sharing
 from ._validation import check_codes, collecting_warnings, warn_degenerate
@@ -30,12 +49,40 @@ if TYPE_CHECKING:
 
 __all__ = ["disentanglement_report"]
 
+# Metrics that ask about factors have one value for each, if they are averages at all.
+_OF_FACTORS = (COMPACTNESS, EXPLICITNESS)
+
+P = ParamSpec("P")
+
 Options = dict[str, dict[str, Any]]
 # Annotated, since a string is a sequence, too.
 Metrics = Annotated[Literal["all"] | Sequence[MetricLike], StrOptions({"all"}), list, tuple]
 
 
-@validated
+class _Reporting(Protocol[P]):
+    """What `output` makes of the report, for type checkers."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, factors: ArrayLike, codes: ArrayLike, *, output: Literal["dict"], **options: Any
+    ) -> dict[str, dict[str, Any]]: ...
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, factors: ArrayLike, codes: ArrayLike, *, output: Literal["text"], **options: Any
+    ) -> str: ...
+    @overload
+    def __call__(
+        self, factors: ArrayLike, codes: ArrayLike, *, output: Literal["frame"], **options: Any
+    ) -> "pd.DataFrame": ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> ScoreReport: ...
+
+
+def _reporting(function: Callable[P, Any]) -> _Reporting[P]:
+    return cast(_Reporting[P], validated(function))
+
+
+@_reporting
 def disentanglement_report(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -45,13 +92,14 @@ def disentanglement_report(
     n_resamples: NonNegativeInt = 0,
     confidence_level: OpenShare = 0.95,
     n_permutations: NonNegativeInt = 0,
-    output: Literal["text", "dict", "frame"] = "text",
+    per_factor: bool = False,
+    output: Literal["report", "text", "dict", "frame"] = "report",
     digits: NonNegativeInt = 3,
     factor_bins: FactorBins | None = None,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
-) -> "str | dict[str, dict[str, Any]] | pd.DataFrame":
+) -> "ScoreReport | str | dict[str, dict[str, Any]] | pd.DataFrame":
     """All scores of a representation, grouped by what they ask.
 
     Every value is the one that the metric's own function returns for the same `random_state`;
@@ -77,15 +125,19 @@ def disentanglement_report(
         Level of the intervals.
     n_permutations : int, default=0
         Number of shuffles for the columns `chance` and `p_value`; 0 for none.
-    output : {"text", "dict", "frame"}, default="text"
-        A table to print, a dict of dicts by metric, or a pandas DataFrame indexed by metric.
+    per_factor : bool, default=False
+        Whether to score every factor by itself, too, where a metric is a mean over factors.
+    output : {"report", "text", "dict", "frame"}, default="report"
+        A :class:`ScoreReport`, which prints as a table and turns into all other forms; the table
+        as a string, a dict of dicts by metric, or a pandas DataFrame indexed by metric.
     digits : int, default=3
         Decimals in the text.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned, for the metrics that need classes; they are an error
         if None.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: for its factor alone where a metric
+        judges each factor by itself. A label of -1 is missing.
     n_jobs : int or None, default=None
         Processes for the resamples and shuffles, threads for the fits. It does not change the
         result.
@@ -95,7 +147,7 @@ def disentanglement_report(
 
     Returns
     -------
-    report : str, dict or DataFrame
+    report : ScoreReport, str, dict or DataFrame
         For every metric `question`, `value`, `lowest` and `highest` possible value and
         `greater_is_better`; with `n_resamples` also `ci_low` and `ci_high`, with
         `n_permutations` also `chance`, the mean over shuffles, and `p_value`, the share of
@@ -146,14 +198,14 @@ def disentanglement_report(
     500 samples, 2 factors, 2 codes.
     """
     chosen = _choose(metrics)
-    options = _check_params(metric_params, chosen)
+    options = check_params(metric_params, chosen)
     rng = check_random_state(random_state)
     if isinstance(random_state, Integral):
         seed = int(random_state)
     else:
         seed = int(rng.randint(np.iinfo(np.int32).max))
     common = {"factor_bins": factor_bins, "nan_policy": nan_policy}
-    plan = _Plan(chosen, options, common)
+    plan = Plan(chosen, options, common)
     # An array, whatever it was: functions of users need not take frames and lists.
     codes = check_codes(codes, nan_policy="omit")
     values = plan.scores(factors, codes, random_state=seed, n_jobs=n_jobs)
@@ -171,12 +223,18 @@ def disentanglement_report(
         for name, row in rows.items():
             row["chance"] = float(samples[name].mean())
             row["p_value"] = _p_value(row, samples[name])
+    report = ScoreReport(
+        rows,
+        factor_values=plan.factor_values(factors, codes, seed, n_jobs) if per_factor else None,
+        factor_names=[str(name) for name in getattr(factors, "columns", ())] or None,
+        sizes=f"{n_samples} samples, {np.shape(factors)[1]} factors, {codes.shape[1]} codes.",
+        digits=digits,
+    )
     if output == "frame":
-        return _frame(rows)
+        return report.to_frame()
     if output == "dict":
         return rows
-    sizes = f"{n_samples} samples, {np.shape(factors)[1]} factors, {codes.shape[1]} codes."
-    return _text(rows, digits, sizes)
+    return report.to_text() if output == "text" else report
 
 
 def _choose(metrics: Literal["all"] | Sequence[MetricLike]) -> dict[str, Metric]:
@@ -197,7 +255,7 @@ def _choose(metrics: Literal["all"] | Sequence[MetricLike]) -> dict[str, Metric]
     return chosen
 
 
-def _check_params(
+def check_params(
     metric_params: Mapping[str, Mapping[str, Any]] | None, chosen: Mapping[str, Metric]
 ) -> Options:
     params = {name: dict(options) for name, options in (metric_params or {}).items()}
@@ -212,7 +270,7 @@ def _check_params(
     return params
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """What to compute, whatever the samples."""
 
     metrics: dict[str, Metric]
@@ -236,7 +294,22 @@ class _Plan(NamedTuple):
                 scores[name] = metric.value(*data, **options)
         return scores
 
-    def with_rows(self, rows: NDArray[np.int64]) -> "_Plan":
+    def factor_values(
+        self, factors: ArrayLike, codes: ArrayLike, seed: int, n_jobs: int | None
+    ) -> dict[str, list[float]]:
+        """One value per factor, by metric, of the metrics that are means over factors."""
+        given = {**self.common, "random_state": seed, "n_jobs": n_jobs}
+        values = {}
+        with sharing():
+            for name, metric in self.metrics.items():
+                if metric.question not in _OF_FACTORS or "average" not in metric.options:
+                    continue
+                options = {key: given[key] for key in given if key in metric.options}
+                options |= {**self.options.get(name, {}), "average": None}
+                values[name] = np.asarray(metric.function(factors, codes, **options)).tolist()
+        return values
+
+    def with_rows(self, rows: NDArray[np.int64]) -> "Plan":
         """The plan for these samples alone, options that hold a value per sample included."""
         options = {}
         for name, given in self.options.items():
@@ -255,8 +328,8 @@ class _Plan(NamedTuple):
 
 
 def _half(
-    plan: _Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
-) -> tuple[_Plan, ArrayLike, NDArray, NDArray]:
+    plan: Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
+) -> tuple[Plan, ArrayLike, NDArray, NDArray]:
     """Half of the rows, without replacement."""
     if len(codes) < 4:
         raise ValueError(
@@ -268,8 +341,8 @@ def _half(
 
 
 def _shuffle(
-    plan: _Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
-) -> tuple[_Plan, ArrayLike, NDArray, NDArray]:
+    plan: Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
+) -> tuple[Plan, ArrayLike, NDArray, NDArray]:
     """Codes without relation to the factors, and codes without relation to each other."""
     weighted = [n for n, given in plan.options.items() if given.get("sample_weight") is not None]
     if weighted:
@@ -296,7 +369,7 @@ def _rows_of(factors: Any, rows: NDArray[np.int64]) -> Any:
 
 
 def _resample(
-    plan: _Plan,
+    plan: Plan,
     factors: ArrayLike,
     codes: NDArray,
     change: Callable[..., tuple],
@@ -321,7 +394,7 @@ def _resample(
 
 
 def _changed_scores(
-    plan: _Plan, factors: ArrayLike, codes: NDArray, change: Callable[..., tuple], seed: int
+    plan: Plan, factors: ArrayLike, codes: NDArray, change: Callable[..., tuple], seed: int
 ) -> tuple[dict[str, float], list[str]]:
     plan, factors, codes, label_free = change(plan, factors, codes, RandomState(seed))
     with collecting_warnings() as messages, sharing(anew=True):
@@ -352,33 +425,3 @@ def _interval(
 def _p_value(row: dict[str, Any], samples: NDArray[np.float64]) -> float:
     no_worse = samples >= row["value"] if row["greater_is_better"] else samples <= row["value"]
     return float((1 + no_worse.sum()) / (1 + len(samples)))
-
-
-def _frame(rows: dict[str, dict[str, Any]]) -> "pd.DataFrame":
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError(
-            "output='frame' needs pandas: pip install 'sklearn-disent[report]', or use "
-            "output='dict'."
-        ) from error
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("metric")
-
-
-def _text(rows: dict[str, dict[str, Any]], digits: int, sizes: str) -> str:
-    numbers = ("value", "ci_low", "ci_high", "chance", "p_value")
-    columns = [name for name in numbers if name in next(iter(rows.values()))]
-    width = max(map(len, rows)) + 2
-    ranges = {name: f"{row['lowest']:g} .. {row['highest']:g}" for name, row in rows.items()}
-    last = max(10, 2 + max(map(len, ranges.values())))
-    heads = "".join(f"{column:>10}" for column in columns)
-    lines = [f"{'':<{width}}{heads}{'range':>{last}}  better"]
-    question = None
-    for name, row in rows.items():
-        if row["question"] != question:
-            question = row["question"]
-            lines += ["", question]
-        cells = "".join(f"{row[column]:>10.{digits}f}" for column in columns)
-        better = "higher" if row["greater_is_better"] else "lower"
-        lines.append(f"{'  ' + name:<{width}}{cells}{ranges[name]:>{last}}  {better}")
-    return "\n".join([*lines, "", sizes])

@@ -5,7 +5,10 @@ Names shared by the whole room:
 - ``factors`` (n_samples, n_factors) are classes; ``codes`` (n_samples, n_codes) are numbers.
 - ``n_bins`` and ``strategy`` bin the codes; ``factor_bins`` bins the continuous factors, which
   are refused when it is None.
-- ``nan_policy`` is "raise" or "omit" (drop the rows with a missing value), as in scipy.stats.
+- ``nan_policy`` is "raise" or "omit", as in scipy.stats. Metrics that treat each factor by itself
+  leave an unlabelled factor out for that factor alone; the others drop its row.
+- NaN and None are unlabelled, and so is -1 in a column of whole numbers that are otherwise >= 0:
+  the same meaning as in ``fit``.
 - ``sample_weight`` are frequencies: weight 2 counts the row twice.
 - ``average`` is "macro" (one float) or None (one value per factor or per code; nan where a
   factor or code was left out, always with a warning).
@@ -23,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples
 
+from .._arrays import as_array, as_numbers
 from .._params import FactorBins, NanPolicy, validated
 from ..exceptions import DegenerateScoreWarning
 from ._sharing import shared
@@ -32,8 +36,12 @@ __all__ = ["check_factors_codes"]
 # Where warnings go that one caller wants to sum up, such as those of many resamples.
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
-# Squares and ranges of larger codes overflow float64.
-_LARGEST_CODE = 1e150
+# Squares and ranges of larger codes and factors overflow float64.
+_LARGEST = 1e150
+# Weights are frequencies: products of smaller or larger ones leave float64.
+_WEIGHTS = (1e-50, 1e50)
+
+_DROP_ROWS = "Use nan_policy='omit' to drop these rows."
 
 # One factor: values, which of them are missing, and the kind that the data type declares.
 Column = tuple[NDArray, NDArray[np.bool_], str | None]
@@ -57,6 +65,15 @@ class Checked(NamedTuple):
     """(n,): which rows of the input these are, in ascending order."""
     n_given: int
     """Number of rows of the input."""
+    parts: tuple["Checked", ...] = ()
+    """Each factor with the rows that have it, if these differ between factors; else empty. Where
+    there are parts, rows above are those with any factor, and factors that they lack are -1."""
+
+    @property
+    def varied(self) -> NDArray[np.bool_]:
+        """Which factors take more than one value."""
+        parts = self.parts or (self,)
+        return np.concatenate([np.ptp(part.factors, axis=0) > 0 for part in parts])
 
 
 @validated
@@ -81,7 +98,9 @@ def check_factors_codes(
         How continuous factors become classes: that many bins of equal width, or every distinct
         value a class of its own. Factors that are classes already are left as they are.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row. Infinite values are always errors.
+        Whether a missing value is an error or drops its row. A label of -1 is missing: in a column
+        of whole numbers without other negative ones it means unlabelled, as it does in ``fit``.
+        Infinite values are always errors.
 
     Returns
     -------
@@ -117,10 +136,13 @@ def check_data(
     nan_policy: str = "raise",
     sample_weight: ArrayLike | None = None,
     continuous: bool = False,
+    per_factor: bool = False,
 ) -> Checked:
     """Validate as `check_factors_codes` does, and keep weights, values, kinds and row numbers.
 
-    With `continuous=True` continuous factors pass: `kinds` says which they are.
+    With `continuous=True` continuous factors pass: `kinds` says which they are. With
+    `per_factor=True` and ``nan_policy="omit"``, a row that lacks one factor serves the others: the
+    caller looks at `parts`.
     """
     columns = _as_columns(factors)
     Z = check_codes(codes, nan_policy="omit")
@@ -129,7 +151,12 @@ def check_data(
             "factors and codes must have one row per sample, got "
             f"{len(columns[0][0])} rows of factors and {len(Z)} rows of codes."
         )
-    return _checked(columns, Z, factor_bins, nan_policy, sample_weight, continuous)
+    weight = _as_weight(sample_weight, len(Z))
+    missing = _missing(columns, Z, nan_policy)
+    rest = (factor_bins, continuous)
+    if not per_factor or (missing.any(axis=1) == missing.all(axis=1)).all():
+        return _complete(columns, Z, weight, ~missing.any(axis=1), *rest)
+    return _by_factor(columns, Z, weight, missing, *rest)
 
 
 def check_factors(
@@ -141,31 +168,38 @@ def check_factors(
     """Validate factors alone, as `check_data` does; the codes of the result have no columns."""
     columns = _as_columns(factors)
     no_codes = np.empty((len(columns[0][0]), 0))
-    return _checked(columns, no_codes, factor_bins, nan_policy, None, continuous)
+    known = ~_missing(columns, no_codes, nan_policy).any(axis=1)
+    return _complete(columns, no_codes, None, known, factor_bins, continuous)
 
 
-def _checked(
+def _missing(columns: list[Column], Z: NDArray[np.float64], nan_policy: str) -> NDArray[np.bool_]:
+    """Which entries (n, K) of the factors are of no use, since they or the codes are missing."""
+    missing: NDArray[np.bool_] = np.column_stack([missing for _, missing, _ in columns])
+    if nan_policy == "raise":
+        _refuse_unlabelled(columns, missing)
+        _refuse_missing(np.isnan(Z), "codes", _DROP_ROWS)
+    return np.logical_or(missing, np.isnan(Z).any(axis=1)[:, None])
+
+
+def _complete(
     columns: list[Column],
     Z: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    keep: NDArray[np.bool_],
     factor_bins: int | str | None,
-    nan_policy: str,
-    sample_weight: ArrayLike | None,
     continuous: bool,
+    factor: int | None = None,
 ) -> Checked:
-    weight = _as_weight(sample_weight, len(Z))
-    missing = np.column_stack([missing for _, missing, _ in columns])
-    _refuse_missing(missing, "factors", nan_policy)
-    _refuse_missing(np.isnan(Z), "codes", nan_policy)
-    keep = ~(missing.any(axis=1) | np.isnan(Z).any(axis=1))
+    """The rows to keep, in which nothing is missing; `factor` is the number of a lone column."""
     if weight is not None:
-        keep &= weight > 0
+        keep = keep & (weight > 0)
     rows, n_given = np.flatnonzero(keep), len(Z)
     if len(rows) < n_given:
         Z, weight = Z[rows], None if weight is None else weight[rows]
         columns = [(values[rows], missing[rows], kind) for values, missing, kind in columns]
-    _refuse_too_few(len(Z))
+    _refuse_too_few(len(Z), factor)
     classes, numbers, kinds = [], [], []
-    for k, (values, _, declared) in enumerate(columns):
+    for k, (values, _, declared) in enumerate(columns, start=factor or 0):
         column, number, kind = _encode_factor(values, declared, k)
         if kind == "continuous" and not continuous:
             column = _bin_factor(number, column, factor_bins, k)
@@ -177,11 +211,35 @@ def _checked(
     )
 
 
+def _by_factor(
+    columns: list[Column],
+    Z: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    missing: NDArray[np.bool_],
+    factor_bins: int | str | None,
+    continuous: bool,
+) -> Checked:
+    """Every factor with the rows that have it."""
+    parts = tuple(
+        _complete([column], Z, weight, ~missing[:, k], factor_bins, continuous, factor=k)
+        for k, column in enumerate(columns)
+    )
+    rows = np.unique(np.concatenate([part.rows for part in parts]))
+    factors = np.full((len(rows), len(parts)), -1, dtype=np.int64)
+    values = np.full(factors.shape, np.nan)
+    for k, part in enumerate(parts):
+        own = np.searchsorted(rows, part.rows)
+        factors[own, k], values[own, k] = part.factors[:, 0], part.values[:, 0]
+    kinds = tuple(part.kinds[0] for part in parts)
+    weight = None if weight is None else weight[rows]
+    return Checked(factors, Z[rows], weight, values, kinds, rows, len(Z), parts)
+
+
 def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.float64]:
     """Validate codes alone; "omit" leaves missing values in place for the caller to drop."""
     if issparse(codes):
         raise TypeError("codes must be dense, got a sparse matrix. Use codes.toarray().")
-    array = np.asarray(codes)
+    array = as_numbers(codes, "codes")
     if array.ndim != 2:
         hint = " Use codes[:, None] for one code." if array.ndim == 1 else ""
         raise ValueError(f"codes must be 2D (n_samples, n_codes), got shape {array.shape}.{hint}")
@@ -192,21 +250,26 @@ def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.fl
         )
     if array.size == 0:
         raise ValueError(f"codes are empty, got shape {array.shape}.")
-    array = np.ascontiguousarray(array, dtype=np.float64)
+    with np.errstate(over="ignore"):  # of longer floats: infinite ones are refused below
+        array = np.ascontiguousarray(array, dtype=np.float64)
     if nan_policy == "raise":
-        _refuse_missing(np.isnan(array), "codes", nan_policy)
+        _refuse_missing(np.isnan(array), "codes", _DROP_ROWS)
     largest = np.nanmax(np.abs(array)) if not np.isnan(array).all() else 0.0
     if np.isinf(largest):
         column = int(np.flatnonzero(np.isinf(array).any(axis=0))[0])
         raise ValueError(
             f"codes must be finite, got an infinite value in code {column}. Drop or replace it."
         )
-    if largest > _LARGEST_CODE:
+    _refuse_huge(largest, "codes")
+    return array
+
+
+def _refuse_huge(largest: float, name: str) -> None:
+    if largest > _LARGEST:
         raise ValueError(
-            f"codes must stay within {_LARGEST_CODE:g}, got {largest:g}, whose square overflows. "
+            f"{name} must stay within {_LARGEST:g}, got {largest:g}, whose square overflows. "
             "Rescale them."
         )
-    return array
 
 
 def complete_codes(codes: ArrayLike, nan_policy: str) -> NDArray[np.float64]:
@@ -234,9 +297,9 @@ def refuse_negative(array: NDArray[np.float64], name: str, hint: str) -> None:
         raise ValueError(f"{name} must be finite and >= 0, got {wrong[0]}. {hint}")
 
 
-def varied_factors(factors: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
+def varied_factors(factors: NDArray | Checked, *, warn: bool = True) -> NDArray[np.bool_]:
     """Which factors take more than one value; by default with one warning about the others."""
-    varied = np.ptp(factors, axis=0) > 0
+    varied = factors.varied if isinstance(factors, Checked) else np.ptp(factors, axis=0) > 0
     if warn:
         warn_single_valued(varied)
     return varied
@@ -314,7 +377,7 @@ def _as_columns(factors: Any) -> list[Column]:
     elif hasattr(factors, "get_columns"):
         columns, shape = list(factors.get_columns()), factors.shape
     else:
-        array = np.asarray(factors)
+        array = as_array(factors, "factors")
         if isinstance(factors, (list, tuple)) and array.dtype.kind not in "biuf":
             # [["a", 0.5]] would otherwise turn the number into a string, hence into a class.
             array = np.asarray(factors, dtype=object)
@@ -324,7 +387,19 @@ def _as_columns(factors: Any) -> list[Column]:
         raise ValueError(f"factors must be 2D (n_samples, n_factors), got shape {shape}.{hint}")
     if 0 in shape:
         raise ValueError(f"factors are empty, got shape {shape}.")
-    return [_as_column(column, k) for k, column in enumerate(columns)]
+    read = [_as_column(column, k) for k, column in enumerate(columns)]
+    return [(v, missing | _is_unlabelled(v, missing), kind) for v, missing, kind in read]
+
+
+def _is_unlabelled(values: NDArray, missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which entries are -1 in the sense of `fit`: the only negative one among whole numbers."""
+    nowhere = np.zeros(len(values), dtype=bool)
+    known = values[~missing]
+    if values.dtype.kind not in "if" or not known.size or known.min() != -1:
+        return nowhere
+    if (known != np.rint(known)).any():
+        return nowhere
+    return (values == -1) & ~missing
 
 
 def _as_column(column: Any, k: int) -> Column:
@@ -364,35 +439,62 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
-def _refuse_missing(missing: NDArray[np.bool_], name: str, nan_policy: str) -> None:
-    if nan_policy == "raise" and missing.any():
+def _refuse_unlabelled(columns: list[Column], missing: NDArray[np.bool_]) -> None:
+    for k, (values, _, declared) in enumerate(columns):
+        # The -1 of a category is a missing value of pandas.
+        is_number = declared is None and values.dtype.kind in "if"
+        n_rows = int((missing[:, k] & (values == -1)).sum()) if is_number else 0
+        if n_rows:
+            raise ValueError(
+                f"factor {k} is -1 in {n_rows} of {len(values)} rows, and -1 means unlabelled, to "
+                "metrics as to models. Use nan_policy='omit' to leave these labels out. If -1 is a "
+                "class, number the classes from 0: factors + 1."
+            )
+    _refuse_missing(missing, "factors", "Use nan_policy='omit' to leave them out.")
+
+
+def _refuse_missing(missing: NDArray[np.bool_], name: str, hint: str) -> None:
+    if missing.any():
         rows = int(missing.any(axis=1).sum())
         first = int(np.flatnonzero(missing.any(axis=0))[0])
         raise ValueError(
             f"{name} must not contain NaN or missing values, got some in {rows} of "
-            f"{len(missing)} rows (first in column {first}). Use nan_policy='omit' to drop "
-            "these rows."
+            f"{len(missing)} rows (first in column {first}). {hint}"
         )
 
 
-def _refuse_too_few(n_samples: int) -> None:
+def _refuse_too_few(n_samples: int, factor: int | None = None) -> None:
     if n_samples < 2:
+        of = "" if factor is None else f" of factor {factor}"
         raise ValueError(
-            f"At least 2 samples without missing values are needed, got {n_samples}. Pass more "
-            "rows."
+            f"At least 2 samples without missing values{of} are needed, got {n_samples}. Pass "
+            "more rows."
         )
 
 
 def _as_weight(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = as_numbers(sample_weight, "sample_weight")
+    if weight.dtype.kind not in "biuf":
+        raise TypeError(
+            f"sample_weight must be real numbers, got dtype {weight.dtype}. Convert them, for "
+            "instance with np.asarray(sample_weight, dtype=float)."
+        )
+    weight = weight.astype(np.float64)
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight must have shape ({n_samples},), one weight per sample, got shape "
             f"{weight.shape}."
         )
     refuse_negative(weight, "sample_weight", "Use weight 0 to leave a sample out.")
+    outside = weight[(weight > 0) & ((weight < _WEIGHTS[0]) | (weight > _WEIGHTS[1]))]
+    if len(outside):
+        raise ValueError(
+            f"sample_weight counts how often a sample occurs: 0, or from {_WEIGHTS[0]:g} to "
+            f"{_WEIGHTS[1]:g}, got {outside[0]:g}. Rescale the weights, and use 0 to leave a "
+            "sample out."
+        )
     return weight
 
 
@@ -409,6 +511,7 @@ def _encode_factor(
             raise ValueError(
                 f"factors must be finite, got an infinite value in factor {k}. Drop or replace it."
             )
+        _refuse_huge(np.abs(number).max(), "factors")
         if (number != np.rint(number)).any():
             return np.unique(number, return_inverse=True)[1], number, "continuous"
     kind = declared or ("categorical" if values.dtype.kind == "b" else "ordinal")

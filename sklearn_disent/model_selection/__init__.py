@@ -1,5 +1,6 @@
-"""Choosing rows and models: dependent factors, splitters, resumable sweeps, ranking."""
+"""Choosing rows and models: dependent factors, splitters, resumable sweeps, comparison, ranking."""
 
+from ._compare import ModelComparison, compare_models
 from ._dependence import (
     dependence_weights,
     get_dependence_setting_names,
@@ -17,5 +18,7 @@ __all__ = [
     "get_dependence_setting_names",
     "DependentShuffleSplit",
     "SweepMemory",
+    "compare_models",
+    "ModelComparison",
     "udr_ranking",
 ]

@@ -6,13 +6,14 @@ import warnings
 from collections.abc import Callable
 from numbers import Integral
 from os import PathLike, fspath
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import joblib
 from joblib.disk import memstr_to_bytes
 from joblib.func_inspect import filter_args
 
 from .._fingerprint import fingerprint
+from .._manifest import half_trained, stale
 from .._params import Interval, PositiveInt, Verbose, validated
 
 
@@ -50,6 +51,8 @@ class SweepMemory(joblib.Memory):
     weights, the rows of X and y that it is trained on, the code of every class and function among
     the parameters and of what they call, and the versions of Python, of this package, of
     scikit-learn, skorch, torch, NumPy and SciPy. Changed code and other versions are fitted anew.
+    A model that says itself, by its ``manifest_``, that it is half-trained or was trained by other
+    code, is neither stored nor read, with a warning.
     With a `random_state` of None every run reads the same cached fit; use integers.
 
     Entries are pickles: whoever can write to the folder can run code in your processes.
@@ -129,7 +132,12 @@ def _n_bytes(limit: int | str | None) -> int | None:
 
 def _call(key: str, func: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """What joblib stores: the result of a function, under a key of our own."""
-    return func(*args, **kwargs)
+    result = func(*args, **kwargs)
+    for part in result if isinstance(result, tuple) else (result,):
+        problem = half_trained(part)
+        if problem is not None:
+            raise _HalfTrainedError(problem, result)
+    return result
 
 
 class _BoundedFunc:
@@ -157,22 +165,64 @@ class _BoundedFunc:
             )
             return self.func(*args, **kwargs)
         call = (key, self.func, args, kwargs)
-        # We ask first, since joblib itself only logs that an entry is damaged.
-        if self.stored.check_call_in_cache(*call):
-            entry = self.stored.call_and_shelve(*call)
-            try:
-                return entry.get()
-            except Exception as error:  # whatever a damaged pickle may raise
-                warnings.warn(
-                    f"A cached fit cannot be read ({type(error).__name__}: {error}) and is "
-                    f"computed again. If this recurs, check the disk of {self.memory.location}.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-                entry.clear()
-        result = self.stored(*call)
+        cached = self._read(call)
+        if cached is not None:
+            return cached.value
+        try:
+            result = self.stored(*call)
+        except _HalfTrainedError as error:
+            _warn(f"A fit is not cached: {error}.")
+            return error.result
         self.memory.reduce_size(bytes_limit=self.memory._n_bytes)
         return result
+
+    def _read(self, call: tuple) -> "_Cached | None":
+        """The entry of a call, unless it is damaged, half-trained or stale: then it is removed."""
+        # We ask first, since joblib itself only logs that an entry is damaged.
+        if not self.stored.check_call_in_cache(*call):
+            return None
+        entry = self.stored.call_and_shelve(*call)
+        try:
+            found = _Cached(entry.get())
+        except Exception as error:  # whatever a damaged pickle may raise
+            _warn(
+                f"A cached fit cannot be read ({type(error).__name__}: {error}) and is "
+                f"computed again. If this recurs, check the disk of {self.memory.location}."
+            )
+            entry.clear()
+            return None
+        problem = _problem_of(found.value)
+        if problem is None:
+            return found
+        _warn(f"A cached fit is computed again: {problem}.")
+        entry.clear()
+        return None
+
+
+class _Cached(NamedTuple):
+    """What a function returned, None included."""
+
+    value: Any
+
+
+class _HalfTrainedError(Exception):
+    """A result that must not be stored."""
+
+    def __init__(self, problem: str, result: Any) -> None:
+        super().__init__(problem)
+        self.result = result
+
+
+def _problem_of(result: Any) -> str | None:
+    """Why a result, or a model in it, must not be used again; by its manifest, if it has one."""
+    parts = result if isinstance(result, tuple) else (result,)
+    problems = (check(part) for part in parts for check in (half_trained, stale))
+    return next((problem for problem in problems if problem), None)
+
+
+def _warn(message: str) -> None:
+    # Called by a method of the cached function, which the user's code has called.
+    warnings.warn(message, UserWarning, stacklevel=4)
 
 
 def _is_lost(cls: type) -> bool:

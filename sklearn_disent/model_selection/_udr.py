@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._params import Array, HasMethods, NonNegativeFloat, PositiveFloat, validated
 from ..exceptions import TrainingDivergedError
 from ..metrics import udr_score
-from ..metrics._estimators import encode, path_to_model, posterior_of
+from ..metrics._estimators import encode, has_normal_prior, path_to_model, posterior_of
 from ..metrics._numeric import gaussian_kl
 from ..metrics._validation import warn_degenerate
 
@@ -207,7 +207,7 @@ def _fit_and_encode(
     except TrainingDivergedError:
         return None
     kl = None
-    if hasattr(path_to_model(model)[1], "posterior"):
+    if has_normal_prior(path_to_model(model)[1]):
         kl = gaussian_kl(*posterior_of(model, X_test)).mean(axis=0)
     return _Encoded(np.asarray(encode(model, X_test)), kl)
 

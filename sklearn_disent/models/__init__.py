@@ -2,9 +2,12 @@
 
 from . import terms
 from ._base import BaseVAE
+from ._classifier import FactorClassifier
 from ._elbo import VAE, AnnealedVAE, BetaVAE
 from ._gan import InfoGAN
 from ._guidance import Guidance
+from ._identifiable import IdentifiableVAE
+from ._joint import JointVAE
 from ._labels import Labels
 from ._logic import Logic
 from ._logical import ProductVAE
@@ -13,10 +16,14 @@ from ._module import VAEOutput
 from ._moments import DIPVAE, InfoVAE
 from ._paired import AdaGVAE, AdaMLVAE
 from ._pretrained import list_pretrained, load_pretrained
+from ._quantized import QuantizedAE
 from ._recipe import training_recipe
 from ._regions import Regions
 from ._schedules import CosineSchedule, CyclicSchedule, LinearSchedule
+from ._slow import SlowVAE
+from ._sparse import TopKSparseAutoencoder
 from ._support import HFSVAE
+from ._table import TableVAE
 from ._total_correlation import BetaTCVAE, FactorVAE
 from ._transformer import NeuralNetTransformer, ReconstructionLoss
 
@@ -30,10 +37,16 @@ __all__ = [
     "CosineSchedule",
     "CyclicSchedule",
     "DIPVAE",
+    "FactorClassifier",
     "FactorVAE",
     "Guidance",
     "HFSVAE",
     "InfoGAN",
+    "TopKSparseAutoencoder",
+    "SlowVAE",
+    "QuantizedAE",
+    "JointVAE",
+    "IdentifiableVAE",
     "InfoVAE",
     "Labels",
     "LinearSchedule",
@@ -42,6 +55,7 @@ __all__ = [
     "ProductVAE",
     "ReconstructionLoss",
     "Regions",
+    "TableVAE",
     "VAE",
     "VAEOutput",
     "freed_memory_kept",

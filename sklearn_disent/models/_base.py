@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from .._params import Architecture, PositiveFloat, PositiveInt, Weight
 from ..networks import make_pair
 from ._bounds import LikelihoodBounds
-from ._data import Layout, check_n_samples, check_unit_interval
+from ._data import Layout, check_n_samples, check_outputs, check_unit_interval
 from ._guidance import (
     Guidance,
     Guides,
@@ -284,15 +284,23 @@ class BaseVAE(LikelihoodBounds, BaseNet):
     # -- building ----------------------------------------------------------------------------
 
     def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:
-        shape, size = self.input_shape_, self.n_components
+        return VAEModule(*self._make_parts(kwargs, self.n_components, 2 * self.n_components))
+
+    def _make_parts(
+        self, kwargs: dict[str, Any], n_codes: int, n_outputs: int
+    ) -> tuple[nn.Module, nn.Module]:
+        """Encoder with so many outputs, and decoder of so many codes."""
+        shape = self.input_shape_
         if self.encoder is None or self.decoder is None:
-            encoder, decoder = make_pair(self.architecture, shape, size, **kwargs)
+            encoder, decoder = make_pair(
+                self.architecture, shape, n_codes, n_outputs=n_outputs, **kwargs
+            )
         if self.encoder is not None:
-            encoder = self._own_part("encoder", shape, 2 * size)
+            encoder = self._own_part("encoder", shape, n_outputs)
         if self.decoder is not None:
-            decoder = self._own_part("decoder", size, shape)
-        check_shapes(encoder, decoder, shape, size)
-        return VAEModule(encoder, decoder)
+            decoder = self._own_part("decoder", n_codes, shape)
+        check_shapes(encoder, decoder, shape, n_codes, n_outputs)
+        return encoder, decoder
 
     def _own_part(self, name: str, *args: Any) -> nn.Module:
         part = getattr(self, name)
@@ -471,13 +479,15 @@ class BaseVAE(LikelihoodBounds, BaseNet):
         super().on_epoch_end(net, dataset_train=dataset_train, **kwargs)
 
     def _training_troubles(self) -> list[str]:
+        troubles = super()._training_troubles()
         if self.n_steps_ < _MIN_STEPS or self.history_[-1, "active_latents"] > 0:
-            return []
+            return troubles
         return [
+            *troubles,
             f"All {self.n_components_} latents of {type(self).__name__} are dead: their codes vary "
             f"by less than {_ACTIVE} over the data, and decoding ignores them. Usual remedies: a "
             "smaller weight of the KL divergence, or one that grows "
-            "(beta=LinearSchedule(0, 4, n_steps=1000)), a smaller sigma, more epochs."
+            "(beta=LinearSchedule(0, 4, n_steps=1000)), a smaller sigma, more epochs.",
         ]
 
     # -- using the fitted model --------------------------------------------------------------
@@ -502,6 +512,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
         mean, log_variance : ndarray of shape (n, n_components)
         """
         mean, log_var = self._map_batches(X, lambda batch: self.module_.encode(batch))
+        check_outputs(self, mean, log_var)
         return mean, log_var
 
     def inverse_transform(self, X: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ import torch
 from numpy.polynomial.hermite_e import hermegauss
 from torch import Tensor
 
+from ._data import check_outputs
 from ._row_noise import row_noise
 from .terms import gaussian_kl
 
@@ -79,7 +80,12 @@ class LikelihoodBounds:
 
     def _elbo_parts(self, X: Any, n_draws: int) -> Any:
         _check_draws(n_draws)
-        return self._map_batches(X, lambda x: elbo_parts(self, x, n_draws))
+        parts = self._map_batches(X, lambda x: self._batch_elbo(x, n_draws))
+        check_outputs(self, parts[0], parts[2])  # the error of few draws is nan
+        return parts
+
+    def _batch_elbo(self, x: Tensor, n_draws: int) -> tuple[Tensor, Tensor, Tensor]:
+        return elbo_parts(self, x, n_draws)
 
     def importance_weighted_bound(self, X: Any, *, n_draws: int = 64) -> np.ndarray:
         """A tighter bound of the log-likelihood of each observation, in nats.
@@ -104,6 +110,7 @@ class LikelihoodBounds:
         """
         _check_draws(n_draws)
         (bound,) = self._map_batches(X, lambda x: (importance_weighted(self, x, n_draws),))
+        check_outputs(self, bound)
         return bound
 
     def kl_from_prior(self, mean: Tensor, log_var: Tensor) -> Tensor:
@@ -151,7 +158,12 @@ def elbo_parts(net: Any, x: Tensor, n_draws: int) -> tuple[Tensor, Tensor, Tenso
     """``E_q log p(x|z)``, its standard error, and the KL divergence, of each row of a batch."""
     values = log_likelihood_draws(net, x, n_draws)[0].double()
     mean, log_var = net.module_.encode(x)
-    return values.mean(0), _standard_error(values), net.kl_from_prior(mean, log_var)
+    return *mean_and_error(values), net.kl_from_prior(mean, log_var)
+
+
+def mean_and_error(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean over draws (n_draws, n), and its standard error."""
+    return values.mean(0), _standard_error(values)
 
 
 def _standard_error(values: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """skorch's callbacks and scikit-learn's, told of the same events; and Ctrl-C, told from both."""
 
+import re
 import signal
 import threading
 from types import FrameType
@@ -58,6 +59,7 @@ class CallbackBridge(CallbackSupportMixin):
     """Mixin of a skorch net: every epoch is a task of scikit-learn's callback context."""
 
     _interrupts: InterruptWatch | None = None
+    train_split: Any
 
     def notify(self, method_name: str, **cb_kwargs: Any) -> None:
         """Call all skorch callbacks; part of skorch's protocol.
@@ -71,6 +73,16 @@ class CallbackBridge(CallbackSupportMixin):
             if self._is_interrupted:
                 raise
             raise StopTraining from stop
+        except KeyError as error:
+            missing = re.search(r"\bvalid_\w+", str(error))
+            if missing is None or self.train_split:
+                raise
+            raise ValueError(
+                f"A callback looks for {missing[0]!r} in the history, but there are no validation "
+                "data. Hold some out with train_split=skorch.dataset.ValidSplit(5), or have the "
+                "callback look at training: EarlyStopping(monitor='train_loss'), "
+                "WandbLogger(run, save_model=False)."
+            ) from error
         if self._is_interrupted:
             raise KeyboardInterrupt
         if method_name == "on_epoch_end":

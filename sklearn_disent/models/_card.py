@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._manifest import summary
+
 _TAGS = ("disentanglement", "representation-learning", "scikit-learn", "pytorch")
 _COLUMNS = {"value": "value", "ci_low": "from", "ci_high": "to", "chance": "chance"}
 
@@ -80,6 +82,7 @@ def make_card(
         f"{len(history)} epochs, {net.n_steps_} optimizer steps"
         + (f", {_duration(history)}." if all("dur" in row for row in history) else "."),
         "",
+        *(line for text in summary(net) for line in (text, "")),
         *_last_epoch(history),
         *_score_table(scores),
         "## Versions",

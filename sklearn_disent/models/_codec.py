@@ -138,6 +138,8 @@ class Encoder:
     def _array(self, value: np.ndarray, where: str) -> dict[str, Any]:
         if value.dtype.kind not in _ARRAY_KINDS:
             return {"$array": self(value.tolist(), where), "dtype": "object"}
+        if value.size == 0:  # a list of no entries has no shape
+            return {"$array": [], "dtype": value.dtype.name, "shape": list(value.shape)}
         if self.tensors is not None and value.dtype.name in _TENSOR_TYPES:
             self.tensors[where] = torch.from_numpy(np.array(value, order="C"))
             return {"$array": where}
@@ -194,6 +196,26 @@ class Encoder:
     }
 
 
+class PlainEncoder(Encoder):
+    """Values of training alone, tensors among them; classes and objects are refused.
+
+    For files that hold no parameters: what is in them is built without asking whom to trust.
+    """
+
+    def __call__(self, value: Any, where: str = "") -> Any:
+        if isinstance(value, type) or callable(value):
+            raise TypeError(f"{where} is code")
+        return super().__call__(value, where)
+
+    def _tensor(self, value: torch.Tensor, where: str) -> dict[str, Any]:
+        return {"$values": self._array(value.detach().cpu().numpy(), where)}
+
+    def _object(self, value: Any, where: str) -> dict[str, Any]:
+        raise TypeError(f"{where} is a {type(value).__name__}")
+
+    _by_type = {**Encoder._by_type, torch.Tensor: _tensor}
+
+
 _TENSOR_TYPES = (
     "bool",
     "uint8",
@@ -242,7 +264,8 @@ class Decoder:
         dtype = np.dtype(data["dtype"])
         if dtype.kind not in _ARRAY_KINDS + "O":
             raise TypeError(f"dtype {dtype}")
-        return np.array(self(value), dtype=dtype)
+        array = np.array(self(value), dtype=dtype)
+        return array.reshape(data["shape"]) if "shape" in data else array
 
     def _random_state(self, data: dict[str, Any], value: Any) -> np.random.RandomState:
         state = self(value)
@@ -271,6 +294,7 @@ class Decoder:
         "$class": lambda self, data, value: find(value, self.trusted),
         "$device": lambda self, data, value: torch.device(value),
         "$tensor": lambda self, data, value: self.tensors[value],
+        "$values": lambda self, data, value: torch.from_numpy(self(value)),
         "$array": _array,
         "$dtype": _dtype,
         "$object": _object,

@@ -1,5 +1,6 @@
 """From what a user passes as X to float batches: layouts, scaling, and a fast Dataset."""
 
+from collections.abc import Callable
 from math import prod
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -8,6 +9,9 @@ import numpy as np
 import torch
 from skorch.dataset import Dataset
 from torch.utils.data import DataLoader
+
+from .._arrays import as_numbers, plain_tensor
+from .._lazy import FlatRows, LazyRows
 
 Shape = tuple[int, ...]
 
@@ -89,8 +93,19 @@ def as_rows(X: Any) -> tuple[Any, Shape | None]:
 
     Returns the rows and the shape of one observation (None where X is left as it is).
     """
+    if isinstance(X, LazyRows):
+        return FlatRows(X.array, X.rows), X.shape[1:]
+    if isinstance(X, torch.utils.data.Dataset | DataLoader):
+        raise TypeError(
+            f"X must be an array or a tensor, got a {type(X).__name__}: estimators slice, shuffle "
+            "and scale rows themselves. Gather it once, X = torch.stack([item[0] for item in "
+            "dataset]); for pictures that do not fit into memory, "
+            "sklearn_disent.datasets.load_image_folder makes a memory map."
+        )
     if isinstance(X, torch.Tensor):
-        X = X.detach().cpu().numpy()
+        X = plain_tensor(X).numpy()
+    elif isinstance(X, np.ma.MaskedArray):
+        X = as_numbers(X, "X")
     elif isinstance(X, list | tuple):
         try:
             X = np.asarray(X)
@@ -99,6 +114,43 @@ def as_rows(X: Any) -> tuple[Any, Shape | None]:
     if not isinstance(X, np.ndarray) or X.ndim < 3:
         return X, None
     return X.reshape(X.shape[0], prod(X.shape[1:])), X.shape[1:]
+
+
+def check_lazy(rows: FlatRows, validate: Callable[[np.ndarray], np.ndarray], name: str) -> FlatRows:
+    """Validate rows that are not in memory: the first two as usual, then whether all are finite."""
+    first = validate(rows[: min(2, len(rows))])
+    if first.dtype != rows.dtype or first.dtype == bool:
+        raise ValueError(
+            f"LazyRows must hold numbers, got {rows.dtype}. Convert the file, or pass an array."
+        )
+    if rows.dtype.kind == "f" and not (np.isfinite(rows.min()) and np.isfinite(rows.max())):
+        raise ValueError(f"Input {name} contains NaN or infinity. Drop or replace such rows.")
+    return rows
+
+
+def as_native(rows: np.ndarray) -> np.ndarray:
+    """Rows of a type that torch has, without a copy where they are; all but numbers are refused."""
+    if rows.dtype.kind not in "biuf":
+        raise TypeError(
+            f"X must be real numbers, got dtype {rows.dtype}. Convert it, for instance with "
+            "X.astype(float)."
+        )
+    if rows.dtype.itemsize > 8:
+        return rows.astype(np.float64)
+    return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
+
+
+def check_outputs(net: Any, *outputs: np.ndarray) -> None:
+    """Refuse what a net makes of X where it is not finite."""
+    is_bad = np.zeros(len(outputs[0]), dtype=bool)
+    for output in outputs:
+        is_bad |= ~np.isfinite(output.reshape(len(output), -1)).all(axis=1)
+    if is_bad.any():
+        raise ValueError(
+            f"{type(net).__name__} has no finite output for {is_bad.sum()} of {len(is_bad)} rows "
+            "of its input: they are far from all that it was trained on, or training has left it "
+            "with extreme weights. Check the units of X, or train with a smaller lr."
+        )
 
 
 def read_input_shape(input_shape: Any) -> Shape | None:

@@ -79,7 +79,7 @@ class VAE(BaseVAE):
     verbose : int, default=0
         0 prints nothing; 1 prints a line per epoch.
     device : str or torch.device, default="cpu"
-        Where to compute.
+        Where to compute; "auto" takes the fastest device there is.
     compile : bool, default=False
         Whether to run the modules through ``torch.compile``.
     random_state : int, RandomState instance or None, default=None
@@ -105,6 +105,10 @@ class VAE(BaseVAE):
         Number of latents.
     likelihood_ : str
         The likelihood in use.
+    manifest_ : dict
+        Where the model comes from: versions, hashes of code and data, seed, epochs and steps
+        planned and done, scale and layout of X; and ``"status"``, which is "finished" or "stopped"
+        (by a callback) unless training was cut short.
     input_shape_ : tuple of int
         Shape of one observation as the module sees it.
     n_features_in_ : int

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor, nn
 
+from .._arrays import as_array
 from .._params import LabelCount, PositiveFloat, Sizes, Weight
 from ._guidance import Guidance
 from ._module import Terms, VAEOutput
@@ -18,6 +19,8 @@ from .terms import cov_penalty, embed_losses, l2_losses, mean_over_known, xent_l
 
 LabelTerm = Literal["xent", "l2", "cov", "embed"]
 _TAKES_CLASSES = ("xent", "embed")
+# A label as large is a number of something else: there are parameters for each class.
+_MOST_CLASSES = 1_000_000
 
 
 class Labels(Guidance):
@@ -249,7 +252,7 @@ def read_labels(
             "Training with labels requires y to be passed, but the target y is None. Pass y with "
             "NaN or -1 for unknown labels."
         )
-    given = np.asarray(y)
+    given = as_array(y, "y")
     if columns is not None:
         given = _select_columns(given, columns)
     try:
@@ -314,6 +317,12 @@ def find_sizes(labels: NDArray, factor_sizes: ArrayLike | None) -> tuple[int, ..
                 f"Factor {factor} has the single value {values[0]:g} in all its labels, which "
                 "teaches nothing. Leave it out of y, label more rows, or give factor_sizes if "
                 "other rows have other values."
+            )
+        if len(values) and values[-1] >= _MOST_CLASSES:
+            raise ValueError(
+                f"Factor {factor} has the label {values[-1]:g}, hence as many classes, and a model "
+                "has parameters for each. Number the classes from 0, for instance with "
+                "sklearn.preprocessing.OrdinalEncoder."
             )
         sizes.append(max(2, int(values[-1]) + 1) if len(values) else 2)
     return tuple(sizes)

@@ -109,3 +109,18 @@ def _leave(library: ctypes.CDLL) -> None:
             library.mallopt(_M_MMAP_THRESHOLD, _HIGHEST_MMAP_THRESHOLD)
             library.mallopt(_M_TRIM_THRESHOLD, 2 * _HIGHEST_MMAP_THRESHOLD)
             library.malloc_trim(0)
+
+
+def _after_fork() -> None:
+    """No other thread is left in a forked process, and nobody to release a lock that was held."""
+    global _lock, _n_inside
+    _lock = threading.Lock()
+    library = _glibc() if _n_inside else None
+    if library is not None:
+        _n_inside = 1
+        _leave(library)
+    _n_inside = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -71,7 +71,11 @@ class VAEModule(nn.Module):
 
 
 def check_shapes(
-    encoder: nn.Module, decoder: nn.Module, input_shape: tuple[int, ...], n_components: int
+    encoder: nn.Module,
+    decoder: nn.Module,
+    input_shape: tuple[int, ...],
+    n_codes: int,
+    n_outputs: int,
 ) -> None:
     """Find a wrong network by a dry run, before training does."""
     training = [(part, part.training) for part in (encoder, decoder)]
@@ -79,14 +83,14 @@ def check_shapes(
         part.eval()
     with torch.no_grad():
         encoded = tuple(encoder(torch.zeros(2, *input_shape)).shape)
-        decoded = tuple(decoder(torch.zeros(2, n_components)).shape)
+        decoded = tuple(decoder(torch.zeros(2, n_codes)).shape)
     for part, mode in training:
         part.train(mode)
-    if encoded != (2, 2 * n_components):
-        raise ValueError(
-            f"encoder must return (n, 2 * n_components) = (n, {2 * n_components}) values, means "
-            f"then log-variances, got shape {encoded} for 2 observations."
-        )
+    if encoded != (2, n_outputs):
+        wanted = f"(n, {n_outputs}) values"
+        if n_outputs == 2 * n_codes:
+            wanted = f"(n, 2 * n_components) = {wanted}, means then log-variances"
+        raise ValueError(f"encoder must return {wanted}, got shape {encoded} for 2 observations.")
     if decoded != (2, *input_shape):
         raise ValueError(
             f"decoder must return observations of shape (n, {', '.join(map(str, input_shape))}), "

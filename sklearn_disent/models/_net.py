@@ -23,14 +23,6 @@ What is overridden, and why. Of skorch's NeuralNet:
   _initialize_optimizer         a model that was loaded builds its optimisers when it trains
   get_params_for_optimizer      Adam runs fused unless told otherwise
   _default_callbacks            none that log losses: `run_single_epoch` does
-  get_iterator                  rows are shuffled, by a generator of the net's own
-  get_split_datasets            hands the user's y, which the data set holds, to the splitter
-  run_single_epoch              seeds by epoch, so that warm epochs add up; reads losses once
-  train_step_single             `_step` gives loss and named terms
-  validation_step               the same without gradient
-  on_train_begin                remembers the weights, to go back to if training diverges
-  on_batch_begin                learning rates may follow a schedule, as weights may
-  on_batch_end                  counts optimiser steps, which schedules follow
   use_caching                   False: cached codes are in shuffled order, labels are not
   predict_nonlinearity          None: codes are returned as they are
   torch_load_kwargs             None, as skorch's `__init__` would set it
@@ -39,6 +31,17 @@ Of scikit-learn's BaseEstimator and TransformerMixin:
 
   __init_subclass__             one signature without `**kwargs`; constraints from annotations
   __sklearn_tags__              float32 is kept, images are fine
+
+In ``_training.py``, the loop of training:
+
+  get_iterator                  rows are shuffled, by a generator of the net's own
+  get_split_datasets            hands the user's y, which the data set holds, to the splitter
+  run_single_epoch              seeds by epoch, so that warm epochs add up; reads losses once
+  train_step_single             `_step` gives loss and named terms
+  validation_step               the same without gradient
+  on_train_begin                remembers the weights, to go back to if training diverges
+  on_batch_begin                learning rates may follow a schedule, as weights may
+  on_batch_end                  counts optimiser steps, which schedules follow
 
 In ``_callbacks.py``, so that scikit-learn's callbacks are told what skorch's are told:
 
@@ -60,7 +63,7 @@ import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from functools import partial
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -74,6 +77,7 @@ from skorch.callbacks import EpochTimer, PrintLog
 from skorch.history import History
 from torch import nn
 
+from .._lazy import FlatRows
 from .._params import (
     NonNegativeInt,
     PositiveInt,
@@ -85,33 +89,37 @@ from .._params import (
     init_constraints,
 )
 from ..exceptions import TrainingWarning
-from ._callbacks import CallbackBridge, InterruptWatch, StopTraining
-from ._checkpoint import EpochFile
+from ._callbacks import CallbackBridge
 from ._data import (
     Layout,
     RowDataset,
     Units,
+    as_native,
     as_rows,
     batch_loader,
     check_float32,
+    check_lazy,
+    check_outputs,
     check_units,
     find_layout,
     find_units,
     match_layout,
     read_input_shape,
 )
-from ._memory import freed_memory_kept
+from ._device import AutoDevice
 from ._saved_state import SavedState
 from ._saving import SavingMixin
 from ._schedules import resolve
 from ._seeding import build
-from ._state import OF_FIT, GoodWeights, record_epoch, unchanged_on_error
+from ._state import OF_FIT, unchanged_on_error
+from ._training import TrainingLoop
 
 
 class BaseNet(
     SavingMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
+    TrainingLoop,
     CallbackBridge,
     SavedState,
     NeuralNet,
@@ -144,10 +152,7 @@ class BaseNet(
     _layout: Layout
     _units: Units
     _seed: int
-    _good_weights: GoodWeights | None
-    _epoch_file: EpochFile | None = None
-    _generator: torch.Generator | None
-    _dataset: Any
+    device = AutoDevice()
     _params_to_validate: frozenset = frozenset()
     # skorch settings that have one right value here. Cached predictions are in shuffled order:
     # EpochScoring would compare them with unshuffled labels.
@@ -242,6 +247,7 @@ class BaseNet(
         params : dict
         """
         params = BaseEstimator.get_params(self, deep=deep)
+        params["device"] = vars(self)["device"]  # as it was set: "auto" stays "auto"
         params.update((k, v) for k, v in vars(self).items() if self._is_prefixed(k))
         return params
 
@@ -295,9 +301,19 @@ class BaseNet(
         """Validate X once; return its rows, unconverted, and their layout."""
         declared = read_input_shape(self.input_shape) if reset else self.input_shape_
         rows, shape = as_rows(X)
-        rows = validate_data(
-            self, rows, reset=reset, dtype="numeric", ensure_min_samples=2 if reset else 1
+        validate = partial(
+            validate_data,
+            self,
+            reset=reset,
+            dtype="numeric",
+            ensure_min_samples=2 if reset else 1,
         )
+        # Sums of huge values overflow where scikit-learn looks for infinite ones.
+        with np.errstate(invalid="ignore"):
+            if isinstance(rows, FlatRows):
+                rows = check_lazy(rows, validate, "X")
+            else:
+                rows = as_native(validate(rows))
         if rows.dtype == bool:
             rows = rows.view(np.uint8)
         shape = shape or (rows.shape[1],)
@@ -393,49 +409,13 @@ class BaseNet(
             if cold:
                 self.initialized_ = False  # silences skorch's "Re-initializing"
                 self.initialize()
+            self._check_callback_names()
             self._ensure_optimizers()
         self._train(RowDataset(rows, X, y, extras), cold=cold)
         for message in self._training_troubles():
             # User code called fit, which called _fit through scikit-learn's wrapper.
             warnings.warn(message, TrainingWarning, stacklevel=4)
         return self
-
-    def _train(self, dataset: RowDataset, *, cold: bool) -> None:
-        """All epochs, until a callback asks to stop; Ctrl-C raises KeyboardInterrupt."""
-        data = {"X": dataset.X, "y": dataset.y}
-        saved = EpochFile(self, dataset) if cold and self.checkpoint is not None else None
-        try:
-            with InterruptWatch() as self._interrupts, freed_memory_kept():
-                with suppress(StopTraining):
-                    self.notify("on_train_begin", **data)
-                    # Epochs that a callback loaded, LoadInitState for one, are not counted.
-                    done = 0 if saved is None else self._resume(saved)
-                    self.fit_loop(dataset, epochs=max(self.max_epochs - done, 0))
-                with suppress(StopTraining):
-                    self.notify("on_train_end", **data)
-        finally:
-            self._interrupts = self._epoch_file = None
-            self._good_weights = self._generator = self._dataset = None
-        if saved is not None:
-            saved.remove()
-
-    def _resume(self, saved: EpochFile) -> int:
-        """Go on from the last epoch that a killed fit had finished, and save every further one.
-
-        Returns the number of epochs done.
-        """
-        saved.load(self)
-        self._remember_weights()
-        self._epoch_file = saved
-        return len(self.history_)
-
-    def _after_epoch(self) -> None:
-        if self._epoch_file is not None:
-            self._epoch_file.save(self)
-
-    def _training_troubles(self) -> list[str]:
-        """What the user should know about a training that ended without an error."""
-        return []
 
     def _set_input(self, rows: np.ndarray, layout: Layout) -> None:
         """Remember what one observation looks like."""
@@ -524,6 +504,20 @@ class BaseNet(
             self._initialize_optimizer()
             self.initialized_ = True
 
+    def _check_callback_names(self) -> None:
+        """Refuse parameters of callbacks that are not there: nothing would read them."""
+        names = [name for name, _ in self.callbacks_]
+        names += [
+            name for name, _, _ in self._yield_callbacks() if name not in names
+        ]  # set to None
+        for key in vars(self):
+            prefix, _, rest = key.partition("__")
+            if prefix == "callbacks" and rest and rest.partition("__")[0] not in names:
+                raise ValueError(
+                    f"{key} is the parameter of a callback that {type(self).__name__} does not "
+                    f"have. Its callbacks are {names}."
+                )
+
     def _rates(self) -> dict[str, Any]:
         """Learning rates by the name of the optimiser, as the user set them."""
         return {"optimizer": getattr(self, "optimizer__lr", self.lr)}
@@ -532,111 +526,11 @@ class BaseNet(
     def _default_callbacks(self) -> list:
         return [("epoch_timer", EpochTimer()), ("print_log", PrintLog())]
 
-    def get_iterator(self, dataset: Any, training: bool = False) -> Any:
-        """Make the loader of batches; part of skorch's protocol."""
-        name = "iterator_train" if training else "iterator_valid"
-        kwargs = {"batch_size": self.batch_size, **self.get_params_for(name)}
-        if kwargs["batch_size"] == -1:
-            kwargs["batch_size"] = len(dataset)
-        kwargs.setdefault("generator", torch.Generator())
-        if training:
-            kwargs.setdefault("shuffle", True)
-        return getattr(self, name)(dataset, **kwargs)
-
-    def get_split_datasets(self, X: Any, y: Any = None, **fit_params: Any) -> tuple:
-        """Training and validation rows; part of skorch's protocol."""
-        if not self.train_split:
-            return X, None
-        return self.train_split(X) if X.y is None else self.train_split(X, X.y)
-
-    def run_single_epoch(
-        self, iterator: Any, training: bool, prefix: str, step_fn: Callable, **fit_params: Any
-    ) -> None:
-        """One pass over the batches; part of skorch's protocol.
-
-        Loss and terms are added up as tensors and read once, at the end of the epoch.
-        """
-        if iterator is None:
-            return
-        # Seeded by epoch, so that 2 + 2 warm epochs are the same as 4.
-        stream = np.random.SeedSequence([self._seed, len(self.history_), not training])
-        order_seed, noise_seed = stream.generate_state(2, np.uint64)
-        if iterator.generator is not None:
-            iterator.generator.manual_seed(int(order_seed) >> 1)
-        self._generator = torch.Generator(self.device).manual_seed(int(noise_seed) >> 1)
-        self._dataset = iterator.dataset
-        sums: dict[str, torch.Tensor] = {}
-        n_rows = n_batches = 0
-        for batch in iterator:
-            self.notify("on_batch_begin", batch=batch, training=training)
-            step = step_fn(batch, **fit_params)
-            n = len(batch[0])
-            n_rows, n_batches = n_rows + n, n_batches + 1
-            for name, value in {"loss": step["loss"], **step.get("terms", {})}.items():
-                value = value.detach() * n
-                sums[name] = sums[name] + value if name in sums else value
-            self.notify("on_batch_end", batch=batch, training=training, **step)
-        means = {name: total.item() / n_rows for name, total in sums.items()}
-        record_epoch(self.history_, prefix, means, n_batches)
-        if training and self._good_weights is not None:
-            self._good_weights.check(means["loss"], len(self.history_))
-
-    def train_step_single(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Forward and backward pass of one batch; part of skorch's protocol."""
-        self._set_training(True)
-        step = self._step(batch)
-        step["loss"].backward()
-        return step
-
-    def validation_step(self, batch: Any, **fit_params: Any) -> dict[str, Any]:
-        """Loss of one validation batch; part of skorch's protocol."""
-        self._set_training(False)
-        with torch.no_grad():
-            return self._step(batch)
-
-    @abstractmethod
-    def _step(self, batch: Any) -> dict[str, Any]:
-        """Loss ("loss"), output ("y_pred") and named terms ("terms", optional) of one batch."""
-
-    def on_train_begin(self, net: Any, X: Any = None, y: Any = None, **kwargs: Any) -> None:
-        """Remember the weights, to go back to; part of skorch's protocol."""
-        self._remember_weights()
-        super().on_train_begin(net, X=X, y=y, **kwargs)
-
-    def _remember_weights(self) -> None:
-        self._good_weights = GoodWeights({n: getattr(self, n + "_") for n in self._modules})
-
-    def on_batch_begin(
-        self, net: Any, batch: Any = None, training: bool = False, **kw: Any
-    ) -> None:
-        """Set learning rates that follow a schedule; part of skorch's protocol."""
-        super().on_batch_begin(net, batch=batch, training=training, **kw)
-        if training:
-            for name, rate in self._rates().items():
-                if callable(rate):
-                    for group in getattr(self, name + "_").param_groups:
-                        group["lr"] = rate(self.n_steps_)
-
-    def on_batch_end(self, net: Any, batch: Any = None, training: bool = False, **kw: Any) -> None:
-        """Count optimiser steps, which schedules of weights follow; part of skorch's protocol."""
-        self.n_steps_ += bool(training)
-
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         for name in OF_FIT:
             state.pop(name, None)
         return state
-
-    @property
-    def generator(self) -> torch.Generator:
-        """Generator of all noise in training, on the model's device; there during ``fit`` only.
-
-        Seeded by epoch from ``random_state``: what is drawn from it repeats exactly.
-        """
-        generator = getattr(self, "_generator", None)
-        if generator is None:
-            raise AttributeError(f"{type(self).__name__} has a generator only while fit runs.")
-        return generator
 
     # -- using the fitted module -------------------------------------------------------------
 
@@ -671,6 +565,7 @@ class BaseNet(
     def _codes(self, X: Any) -> np.ndarray:
         """Codes as an array, whatever ``set_output`` asks of ``transform``."""
         (codes,) = self._map_batches(X, lambda batch: (self._encode(batch),))
+        check_outputs(self, codes)
         return codes
 
     @abstractmethod
@@ -688,7 +583,9 @@ class BaseNet(
         batches = torch.from_numpy(codes.copy()).split(self._decode_size(len(codes)))
         with torch.inference_mode():
             decoded = [function(z.to(self.device)).cpu() for z in batches]
-        return self._layout.to_user(torch.cat(decoded).numpy())
+        observations = torch.cat(decoded).numpy()
+        check_outputs(self, observations)
+        return self._layout.to_user(observations)
 
     def _decode_size(self, n_codes: int) -> int:
         return n_codes if self.batch_size == -1 else self.batch_size

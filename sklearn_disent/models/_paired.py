@@ -17,82 +17,10 @@ from .terms import KLParts, gaussian_kl
 _MANY = 0.1  # share of rows without a partner, from which the user is told
 
 
-class AdaGVAE(BaseVAE):
-    """VAE that learns from pairs: latents that seem shared take the average of two posteriors.
+class PairedVAE(BaseVAE):
+    """What models of pairs share: partners that are given, or drawn from labels anew each epoch."""
 
-    The two observations of a pair differ in some factors; it is not known in which. Latents whose
-    two posteriors are near each other are taken as shared: both views use the average posterior.
-    The loss is half the sum over the two views of ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I))``,
-    per pair in nats. ``transform`` takes single observations.
-
-    Parameters
-    ----------
-    n_components : int, default=10
-        Number of latents.
-    beta : float or schedule, default=6.0
-        Weight of the KL divergence.
-    n_changed : int or None, default=None
-        In how many factors pairs drawn from y may differ; None draws the number for each pair,
-        from 1 to all factors but one. 0 draws pairs of equal labels, which differ in what y does
-        not hold; it is what None means for a single factor. Not used with ``X_pair``.
-    symmetric : bool, default=False
-        Whether nearness is judged by the mean of both KL divergences instead of that of the
-        first posterior from the second.
-    **kwargs : dict
-        All other parameters are those of :class:`VAE`.
-
-    Attributes
-    ----------
-    n_unpaired_ : int
-        Rows that got no partner in the last epoch, and counted as in a BetaVAE.
-
-    See Also
-    --------
-    VAE : Lists all parameters and further attributes.
-    AdaMLVAE : Shared latents take the product of posteriors.
-
-    Notes
-    -----
-    Let ``d_j = KL(q_1(z_j), q_2(z_j))``. Latent j is shared if d_j is below the mean of the
-    largest and the smallest of them, in each pair anew. The shared posterior has the mean of the
-    two means and of the two variances.
-
-    Pairs drawn from y are drawn anew in every epoch, from the rows at hand: a partner has equal
-    labels but in the factors that may change, and differs in one of them at least. Where no row
-    matches, one factor more may change. With ``X_pair``, each observation has one partner; as fit
-    metadata it is sliced with the rows by a search, and asked for by
-    ``set_fit_request(X_pair=True)`` where metadata routing is on. Steps of a Pipeline before the
-    model transform it too if the Pipeline has ``transform_input=["X_pair"]``.
-
-    References
-    ----------
-    Locatello, Poole, Rätsch, Schölkopf, Bachem and Tschannen (2020). Weakly-supervised
-    disentanglement without compromises. ICML.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_disent.models import AdaGVAE
-    >>> y = np.random.default_rng(0).integers(4, size=(300, 2))
-    >>> X = np.eye(8)[y[:, 0]] + np.eye(8)[y[:, 1] + 4]
-    >>> vae = AdaGVAE(n_components=2, max_epochs=1, random_state=0).fit(X, y)
-    >>> vae.transform(X).shape
-    (300, 2)
-    """
-
-    def __init__(
-        self,
-        n_components: PositiveInt = 10,
-        *,
-        beta: Weight = 6.0,
-        n_changed: NonNegativeInt | None = None,
-        symmetric: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(n_components, **kwargs)
-        self.beta = beta
-        self.n_changed = n_changed
-        self.symmetric = symmetric
+    n_changed: int | None
 
     _own_metadata = ("X_pair",)
     _state_names = ("_n_rows",)
@@ -214,6 +142,88 @@ class AdaGVAE(BaseVAE):
             )
         return troubles
 
+    def kl_parts(self, output: VAEOutput, estimator: Literal["mss", "mws"] = "mss") -> KLParts:
+        # Of the first views alone: stratified weights are for rows of the data set, each once.
+        return super().kl_parts(output.first(len(output.mean) // 2), estimator)
+
+
+class AdaGVAE(PairedVAE):
+    """VAE that learns from pairs: latents that seem shared take the average of two posteriors.
+
+    The two observations of a pair differ in some factors; it is not known in which. Latents whose
+    two posteriors are near each other are taken as shared: both views use the average posterior.
+    The loss is half the sum over the two views of ``-E_q log p(x|z) + beta KL(q(z|x), N(0, I))``,
+    per pair in nats. ``transform`` takes single observations.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Number of latents.
+    beta : float or schedule, default=6.0
+        Weight of the KL divergence.
+    n_changed : int or None, default=None
+        In how many factors pairs drawn from y may differ; None draws the number for each pair,
+        from 1 to all factors but one. 0 draws pairs of equal labels, which differ in what y does
+        not hold; it is what None means for a single factor. Not used with ``X_pair``.
+    symmetric : bool, default=False
+        Whether nearness is judged by the mean of both KL divergences instead of that of the
+        first posterior from the second.
+    **kwargs : dict
+        All other parameters are those of :class:`VAE`.
+
+    Attributes
+    ----------
+    n_unpaired_ : int
+        Rows that got no partner in the last epoch, and counted as in a BetaVAE.
+
+    See Also
+    --------
+    VAE : Lists all parameters and further attributes.
+    AdaMLVAE : Shared latents take the product of posteriors.
+
+    Notes
+    -----
+    Let ``d_j = KL(q_1(z_j), q_2(z_j))``. Latent j is shared if d_j is below the mean of the
+    largest and the smallest of them, in each pair anew. The shared posterior has the mean of the
+    two means and of the two variances.
+
+    Pairs drawn from y are drawn anew in every epoch, from the rows at hand: a partner has equal
+    labels but in the factors that may change, and differs in one of them at least. Where no row
+    matches, one factor more may change. With ``X_pair``, each observation has one partner; as fit
+    metadata it is sliced with the rows by a search, and asked for by
+    ``set_fit_request(X_pair=True)`` where metadata routing is on. Steps of a Pipeline before the
+    model transform it too if the Pipeline has ``transform_input=["X_pair"]``.
+
+    References
+    ----------
+    Locatello, Poole, Rätsch, Schölkopf, Bachem and Tschannen (2020). Weakly-supervised
+    disentanglement without compromises. ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_disent.models import AdaGVAE
+    >>> y = np.random.default_rng(0).integers(4, size=(300, 2))
+    >>> X = np.eye(8)[y[:, 0]] + np.eye(8)[y[:, 1] + 4]
+    >>> vae = AdaGVAE(n_components=2, max_epochs=1, random_state=0).fit(X, y)
+    >>> vae.transform(X).shape
+    (300, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: PositiveInt = 10,
+        *,
+        beta: Weight = 6.0,
+        n_changed: NonNegativeInt | None = None,
+        symmetric: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(n_components, **kwargs)
+        self.beta = beta
+        self.n_changed = n_changed
+        self.symmetric = symmetric
+
     def _forward(self, x: Tensor, extras: dict[str, Tensor]) -> tuple[Tensor, VAEOutput]:
         both = torch.cat([x, self._to_tensor(extras["partners"], self._layout)])
         means, log_vars = (part.chunk(2) for part in self.module_.encode(both))
@@ -245,10 +255,6 @@ class AdaGVAE(BaseVAE):
             "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "kl": (self.beta, gaussian_kl(output.mean, output.log_var).sum(1).mean()),
         }
-
-    def kl_parts(self, output: VAEOutput, estimator: Literal["mss", "mws"] = "mss") -> KLParts:
-        # Of the first views alone: stratified weights are for rows of the data set, each once.
-        return super().kl_parts(output.first(len(output.mean) // 2), estimator)
 
 
 class AdaMLVAE(AdaGVAE):

@@ -1,12 +1,15 @@
 """Pairs of observations that share some factors: given by the user, or drawn from labels."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from ._data import as_rows
+from .._arrays import as_array
+from .._lazy import FlatRows, same_values
+from ._data import as_rows, check_lazy
 
 _TRIES = 3  # choices of factors for a row before one factor more may change
 
@@ -14,7 +17,11 @@ _TRIES = 3  # choices of factors for a row before one factor more may change
 def read_partners(X_pair: Any, rows: NDArray) -> NDArray:
     """Rows of the partner observations, which must be like those of X in every respect."""
     partners, _ = as_rows(X_pair)
-    partners = check_array(partners, dtype="numeric", input_name="X_pair")
+    validate = partial(check_array, dtype="numeric", input_name="X_pair")
+    if isinstance(partners, FlatRows):
+        partners = check_lazy(partners, validate, "X_pair")
+    else:
+        partners = validate(partners)
     if partners.dtype == bool:
         partners = partners.view(np.uint8)
     if len(partners) != len(rows):
@@ -32,7 +39,7 @@ def read_partners(X_pair: Any, rows: NDArray) -> NDArray:
             f"X and X_pair must be of the same type, since uint8 is scaled: got {rows.dtype} and "
             f"{partners.dtype}."
         )
-    if np.array_equal(partners, rows):
+    if same_values(partners, rows):
         raise ValueError(
             "X_pair equals X: an observation is not a partner of itself. Pass observations that "
             "share some factors with those in X, not all."
@@ -119,7 +126,7 @@ class DrawnPartners:
 
 def _read_classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Class indices (n, n_factors), and which rows have all labels."""
-    labels = np.asarray(y)
+    labels = as_array(y, "y")
     labels = labels[:, None] if labels.ndim == 1 else labels
     if labels.ndim != 2 or labels.shape[1] == 0:
         raise ValueError(f"y must be 2D (n_samples, n_factors), got shape {labels.shape}.")

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from .._params import validated
+from ._loading import CONFIG
 from ._net import BaseNet
-from ._saving import CONFIG
 
 _FOLDER = Path(__file__).parent / "pretrained"
 

@@ -17,11 +17,12 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from skorch.history import History
 from torch import Tensor
 
+from .._manifest import changed_code, half_trained
+from ._codec import Decoder, PlainEncoder
 from ._data import Layout, Units
 from ._state import unchanged_on_error
 
@@ -47,43 +48,8 @@ _NOT_ATTRIBUTES = {
 }
 
 
-# -- values ----------------------------------------------------------------------------------
-
-
-def encode(value: Any) -> Any:
-    """A value as JSON can hold it; TypeError where it is none of those that `decode` gives back."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, np.generic):
-        return encode(value.item())
-    if isinstance(value, list):
-        return [encode(item) for item in value]
-    if isinstance(value, tuple):
-        return {"tuple": [encode(item) for item in value]}
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {key: encode(item) for key, item in value.items()}}
-    if isinstance(value, Tensor):
-        return {"tensor": encode(value.detach().cpu().numpy())}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufUO":
-        values = value.ravel().tolist()
-        if value.dtype.kind != "O" or all(isinstance(item, str) for item in values):
-            return {"array": values, "dtype": value.dtype.str, "shape": list(value.shape)}
-    raise TypeError(f"A {type(value).__name__} cannot be saved.")
-
-
-def decode(value: Any) -> Any:
-    """The value that `encode` was given."""
-    if isinstance(value, list):
-        return [decode(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "tuple" in value:
-        return tuple(decode(item) for item in value["tuple"])
-    if "dict" in value:
-        return {key: decode(item) for key, item in value["dict"].items()}
-    if "tensor" in value:
-        return torch.from_numpy(decode(value["tensor"]))
-    return np.array(value["array"], dtype=value["dtype"]).reshape(value["shape"])
+# A value as JSON can hold it, and back; TypeError where it is code, or an object.
+encode, decode = PlainEncoder(), Decoder()
 
 
 def _encoded(attributes: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -151,6 +117,7 @@ class SavedState(_Net):
     """Mixin of a skorch net: files of weights hold the whole state."""
 
     _state_names: tuple[str, ...] = ()  # private attributes of a model that are part of its state
+    _builds_on: tuple[str, ...] = ()  # those of them that its modules cannot be built without
     _layout: Layout
     _units: Units
     _seed: int
@@ -204,6 +171,8 @@ class SavedState(_Net):
         self._layout, self._units = layout, Units(**state["units"])
         self.input_shape_ = layout.input_shape
         self._load_guidance(state["guidance"])
+        for name in self._builds_on:
+            setattr(self, name, attributes[name])
         if not self.initialized_:
             self.initialize()
         if "feature_names_in_" not in attributes:
@@ -211,6 +180,7 @@ class SavedState(_Net):
         for name, value in attributes.items():
             setattr(self, name, value)
         self._seed, self.n_steps_ = state["seed"], state["n_steps"]
+        self._name_origin(state["model"])
         missing = [name for name in state["left_out"] if name not in vars(self)]
         if missing:
             warnings.warn(
@@ -219,6 +189,17 @@ class SavedState(_Net):
                 UserWarning,
                 stacklevel=4,
             )
+
+    def _name_origin(self, model: str) -> None:
+        """Warn of weights of another model, and of those that training had left behind."""
+        problems = [changed_code(self)]
+        if model != type(self).__name__:
+            problems = [f"The weights are those of a {model}, not of a {type(self).__name__}"]
+        # Files of Checkpoint are written while training goes on, and are meant to be.
+        if getattr(self, "manifest_", {}).get("status") in ("interrupted", "diverged"):
+            problems.append(half_trained(self))
+        for problem in filter(None, problems):
+            warnings.warn(f"{problem}.", UserWarning, stacklevel=5)
 
     def _load_guidance(self, states: Mapping[str, Mapping[str, Any]]) -> None:
         """Give guidance what it had read; nets without guidance have nothing to load."""

@@ -1,5 +1,6 @@
 """Initial weights from a seed, without a trace in torch's global generator."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,16 @@ from torch import nn
 
 # torch's initialisers draw from the global generator only, so one thread at a time may use it.
 _LOCK = threading.Lock()
+
+
+def _after_fork() -> None:
+    """A thread that held the lock is not there to release it in a forked process."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextmanager

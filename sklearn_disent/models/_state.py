@@ -17,10 +17,17 @@ OF_FIT = (
     "_dataset",
     "_epoch_context",
     "_epoch_file",
+    "_first_loss",
     "_generator",
     "_good_weights",
     "_interrupts",
     "_moments",
+)
+
+
+REMEDIES = (
+    "Usual remedies: a smaller lr, scaled input, smaller weights of the penalty terms, gradient "
+    "clipping (callbacks=[skorch.callbacks.GradientNormClipping(1.0)])."
 )
 
 
@@ -67,6 +74,5 @@ class GoodWeights:
             self.modules[name].load_state_dict(state)
         raise TrainingDivergedError(
             f"The loss became {loss} in epoch {epoch}; the weights are those from before that "
-            "epoch. Usual remedies: a smaller lr, scaled input, smaller weights of the penalty "
-            "terms, gradient clipping (callbacks=[skorch.callbacks.GradientNormClipping(1.0)])."
+            f"epoch. {REMEDIES}"
         )

@@ -68,7 +68,7 @@ class NeuralNetTransformer(BaseNet):
     verbose : int, default=0
         0 prints nothing; 1 prints a line per epoch.
     device : str or torch.device, default="cpu"
-        Where to compute.
+        Where to compute; "auto" takes the fastest device there is.
     compile : bool, default=False
         Whether to run the modules through ``torch.compile``.
     random_state : int, RandomState instance or None, default=None
@@ -83,6 +83,10 @@ class NeuralNetTransformer(BaseNet):
         The trained module.
     history_ : skorch.history.History
         A row per epoch: ``train_loss``, the model's named terms, ``dur``.
+    manifest_ : dict
+        Where the model comes from: versions, hashes of code and data, seed, epochs and steps
+        planned and done, scale and layout of X; and ``"status"``, which is "finished" or "stopped"
+        (by a callback) unless training was cut short.
     input_shape_ : tuple of int
         Shape of one observation as the module sees it.
     n_features_in_ : int

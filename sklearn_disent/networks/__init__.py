@@ -6,6 +6,7 @@ from ._conv import ConvDecoder, ConvEncoder
 from ._discriminator import Discriminator
 from ._families import architecture_names, make_pair
 from ._flow import FactorizedFlow
+from ._gan import GANDiscriminator, GANGenerator
 from ._mlp import MLPDecoder, MLPEncoder
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "ConvEncoder",
     "Discriminator",
     "FactorizedFlow",
+    "GANDiscriminator",
+    "GANGenerator",
     "MLPDecoder",
     "MLPEncoder",
     "SpatialBroadcastDecoder",

@@ -29,7 +29,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        if tag not in ("img", "meta"):
+        if tag not in ("img", "meta", "input"):
             self.open.append(tag)
         attrs = dict(attrs)
         if tag == "img":
@@ -51,6 +51,7 @@ def report(vae, images):
         *images,
         metrics=["mig", "sap", "gaussian_total_correlation_error"],
         n_resamples=5,
+        n_permutations=0,
         factor_names=["row <b>", "column"],
         random_state=0,
     )
@@ -78,6 +79,7 @@ def test_report_page_has_all_sections_and_stands_alone(report, tmp_path):
     assert page.open == []
     assert page.headings == [
         "Scores",
+        "Scores by factor",
         "Relevance",
         "Latents against factors",
         "Traversals",
@@ -86,7 +88,11 @@ def test_report_page_has_all_sections_and_stands_alone(report, tmp_path):
         "Estimator",
     ]
     assert not page.links
-    assert len(page.sources) == 5
+    n_latents = report.displays["Traversals"].decoded.shape[0]
+    assert len(page.sources) == 5 + n_latents
+    assert text.count('<input type="range"') == n_latents
+    assert len(text.encode()) < 5e6
+    assert 'name="viewport"' in text
     for source in page.sources:
         head, data = source.split(",", 1)
         assert head == "data:image/png;base64"
@@ -141,7 +147,13 @@ def test_report_computes_and_encodes_once(images, monkeypatch):
         count(cls, name, lambda self, X, counts=counts: counts.append(len(X)))
     count(_matrix, "_information", lambda *args: matrices.append(args))
     DisentanglementReport.from_estimator(
-        pipeline, X, y, metrics=["mig", "mig_sup", "modularity"], n_resamples=0, random_state=0
+        pipeline,
+        X,
+        y,
+        metrics=["mig", "mig_sup", "modularity"],
+        n_resamples=0,
+        n_permutations=0,
+        random_state=0,
     )
     assert len(matrices) == 1
     # Codes, posteriors and bounds each once; the data for them pass the steps before once more.
@@ -159,10 +171,11 @@ def test_report_of_pipelines_leaves_out_what_there_is_not(images):
     rows = X.reshape(120, -1).astype(float)
     pipeline = make_pipeline("passthrough", PCA(3)).fit(rows)
     report = DisentanglementReport.from_estimator(
-        pipeline, rows, y, metrics=["mig"], n_resamples=0, image_shape=(8, 8)
+        pipeline, rows, y, metrics=["mig"], n_resamples=0, n_permutations=0, image_shape=(8, 8)
     )
     text = report.to_html()
     assert Page(text).headings[1:-1] == [
+        "Scores by factor",
         "Relevance",
         "Latents against factors",
         "Traversals",
@@ -170,6 +183,39 @@ def test_report_of_pipelines_leaves_out_what_there_is_not(images):
     ]
     assert "interval" not in text.split("</style>")[1].split("<table>")[1].split("</table>")[0]
     assert "Disentanglement report: PCA" in text
+
+
+def test_report_of_a_dead_model_says_so(images):
+    X, y = images
+    dead = make_vae(max_epochs=1, lr=1e-12).fit(X)
+    dead.module_.encoder.apply(
+        lambda layer: layer.weight.data.mul_(1e-3) if hasattr(layer, "weight") else None
+    )
+    report = DisentanglementReport.from_estimator(
+        dead, X, y, n_resamples=0, metrics=["modularity", "mig"], random_state=0
+    )
+    assert "All 3 latents are dead" in report.summary[0]
+    assert report.summary[0] in report.to_html()
+    assert report.summary[0] in str(report)
+    assert set(report.verdicts) == {"modularity", "mig"}
+    assert all("chance" in row for row in report.scores.values())
+
+
+def test_report_of_codes_alone_has_all_forms(images):
+    y = images[1]
+    codes = y + 0.1 * np.random.default_rng(0).normal(size=y.shape)
+    report = DisentanglementReport.from_predictions(
+        y, codes, n_resamples=2, factor_names=["a", "b"], random_state=0
+    )
+    assert list(report.displays) == ["Relevance", "Latents against factors"]
+    assert {"minimality", "sufficiency"} <= set(report.scores)
+    assert report.verdicts["mig"] == "above chance"
+    assert report.to_dict() == report.scores
+    assert list(report.to_frame().columns[-2:]) == ["a", "b"]
+    assert "MIG & " in report.to_latex()
+    assert "By factor" in report.to_text()
+    assert "above chance" in report.to_html()
+    assert '<th class="number">a</th><th class="number">b</th>' in report.to_html()
 
 
 def test_report_escapes_what_it_writes():
@@ -184,7 +230,7 @@ def test_report_escapes_what_it_writes():
 def test_report_of_searches_and_continuous_factors(search, images):
     X, y = images
     report = DisentanglementReport.from_estimator(
-        search, X, y + 0.25, metrics=["mig"], n_resamples=0, factor_bins=5
+        search, X, y + 0.25, metrics=["mig"], n_resamples=0, n_permutations=0, factor_bins=5
     )
     expected = disentanglement_report(
         y + 0.25, search.transform(X), metrics=["mig"], factor_bins=5, output="dict"
@@ -193,34 +239,64 @@ def test_report_of_searches_and_continuous_factors(search, images):
     assert report.title == "Disentanglement report: BetaVAE"
 
 
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-background-networking "
+    "--disable-component-update --disable-sync --no-first-run --hide-scrollbars"
+)
+needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+
+
+def browse(path, folder, *options):
+    """What Chromium writes to its output for a page."""
+    profile = f"--user-data-dir={folder / 'profile'}"
+    done = subprocess.run(
+        ["chromium", *FLAGS.split(), profile, *options, path.as_uri()],
+        check=True, capture_output=True, timeout=180, text=True,
+    )  # fmt: skip
+    return done.stdout
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
+@needs_chromium
 def test_report_opens_in_a_browser(report, tmp_path):
     from PIL import Image
 
     path, shot = tmp_path / "report.html", tmp_path / "report.png"
     report.to_html(path)
-    flags = "--headless --no-sandbox --disable-gpu --disable-background-networking"
-    more = "--disable-component-update --disable-sync --no-first-run --window-size=1200,2400"
-    subprocess.run(
-        [
-            "chromium",
-            *flags.split(),
-            *more.split(),
-            f"--user-data-dir={tmp_path / 'profile'}",
-            f"--screenshot={shot}",
-            path.as_uri(),
-        ],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
+    browse(path, tmp_path, "--window-size=1200,2600", f"--screenshot={shot}")
     with Image.open(shot) as image:
-        assert image.size == (1200, 2400)
+        assert image.size == (1200, 2600)
         pixels = np.asarray(image.convert("RGB"), dtype=int)
     # The bars of scores and the bright cells of the heat map have been drawn.
     for color in ([0x00, 0x72, 0xB2], [0xFE, 0xE8, 0x38]):
         assert (np.abs(pixels - color).sum(axis=-1) < 12).sum() > 200
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_sliders_move_and_a_phone_need_not_scroll_sideways(report, tmp_path):
+    """A frame 390 pixels wide stands for the phone: Chromium's windows are wider."""
+    (tmp_path / "report.html").write_text(report.to_html(), encoding="utf-8")
+    path = tmp_path / "outer.html"
+    path.write_text(
+        """<body><iframe id=f width=390 height=800 src="report.html"></iframe><pre id=out></pre>
+        <script>onload = () => {
+          const page = document.getElementById('f').contentDocument;
+          const slider = page.querySelector('input[type=range]'), root = page.documentElement;
+          const strip = slider.parentNode.querySelector('img'), before = strip.style.marginLeft;
+          slider.value = 0;
+          slider.dispatchEvent(new Event('input'));
+          document.getElementById('out').textContent = [
+            before, strip.style.marginLeft, slider.parentNode.querySelector('output').textContent,
+            root.scrollWidth, root.clientWidth].join('|');
+        }</script>"""
+    )
+    dom = browse(path, tmp_path, "--allow-file-access-from-files", "--dump-dom")
+    before, after, step, width, room = re.search(r'id="out">(.*?)</pre>', dom).group(1).split("|")
+    assert float(before.removesuffix("px")) < 0
+    assert float(after.removesuffix("px")) == 0
+    assert step == "-2.00"
+    assert int(width) <= int(room) <= 390
 
 
 def test_report_scores_topology_on_request(vae, images):

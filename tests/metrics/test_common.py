@@ -111,6 +111,13 @@ SMALL_TREES = {
 }
 FITTED = {"exempt": NUMBERS, "tolerance": 1e-7, "max_examples": 3}
 NO_PROMISE = float("nan")
+FOLDS = {"exempt": NUMBERS | HELD_OUT, "tolerance": 0.2, "n_samples": 300, "max_examples": 4}
+REGRESSED = {**SPLIT, "exempt": NUMBERS | HELD_OUT}
+CHEAP_TREE = {"estimator": DecisionTreeClassifier(max_depth=5), "random_state": 0}
+KNOCKED_OUT = {"estimator": ExtraTreesClassifier(10), "random_state": 0}
+FEW_TESTS = {"n_splits": 2, "random_state": 0}
+TESTED = {"tolerance": 4.0, "perfect_tolerance": 0.0, "n_samples": 300, "max_examples": 2}
+EXPLICIT = {**REGRESSED, "noise": None, "tolerance": 0.2}
 
 # Metrics that need more than their row in the catalogue.
 CASES = [
@@ -178,6 +185,36 @@ CASES = [
     Case("inverse_informativeness", {"error": "max_error"}, noise=0.1, **FITTED),
     # Shrunk codes are perfect to an inverse but do contract.
     Case("contraction_informativeness", perfect=NO_PROMISE, noise=None, exempt=NUMBERS | IN_UNITS),
+]
+CASES += [
+    # Noise correlates by chance with the best of four codes; held out, it does not.
+    Case("mcc", noise=0.1, exempt=NUMBERS),
+    Case("mcc", {"kind": "spearman"}, noise=0.1, exempt=NUMBERS),
+    Case("mcc", {"n_folds": 3, "random_state": 0}, **FOLDS),
+    Case("mcc", {"up_to": "linear", "n_folds": 3, "random_state": 0}, **FOLDS),
+    Case("factor_r2", {"random_state": 0}, **REGRESSED),
+    Case("factor_r2", {"estimator": "kernel", "random_state": 0}, **REGRESSED),
+    Case("matched_r2", {"random_state": 0}, **REGRESSED),
+    # Noise explains nothing that is not its own, either.
+    Case("unmatched_r2_error", {"random_state": 0}, **REGRESSED | {"noise": 0.0}),
+    # Guessing one class in 3, 4 and 5.
+    Case("snc", {"random_state": 0}, **SPLIT | {"noise": 0.33}),
+    # Without its code a factor is guessed, or worse: on a grid, a class is rare in the held-out
+    # rows where it is frequent in the others. At least 1 - (1/3 + 1/4 + 1/5) / 3 is lost.
+    Case("nk", KNOCKED_OUT, **SPLIT | {"perfect": 0.8, "perfect_tolerance": 0.1}),
+    # One code holds 3, 4 and 5 classes.
+    Case("lms", perfect=(1 / 3 + 1 / 4 + 1 / 5) / 3, perfect_tolerance=0.02),
+    # An AUROC captures the two classes at the ends of each code, and none in the middle.
+    Case("tad", {"min_range": 0.0, "min_auroc": 0.8}, perfect=3.0),
+    # A test may reject elsewhere after another draw of the halves.
+    Case("tmex_error", FEW_TESTS, noise=3.0, exempt=NUMBERS | HELD_OUT, **TESTED),
+    Case("omes", {"prune_threshold": 0.0}, noise=0.3),
+    Case("omes", {"prune_threshold": 0.0, "partners": "different"}, perfect=NO_PROMISE, noise=0.3),
+    # Noise is as explicit as can be: the largest probe does not learn more from it.
+    Case("dcies_explicitness", {"random_state": 0, "max_capacity": 16}, **EXPLICIT),
+    Case("dcies_size", noise=None),
+    # With 30 held-out rows per value, chance alone tells predictions apart.
+    Case("unfairness_error", CHEAP_TREE, **SPLIT | {"perfect_tolerance": 0.2, "noise": 0.0}),
 ]
 CASES += [Case(name) for name in REPORTED if name not in {case.name for case in CASES}]
 CASES.sort(key=lambda case: list(REPORTED).index(case.name))
@@ -276,6 +313,11 @@ def holds_for(condition, max_examples=10):
 
 def needs_factors(case):
     return case.needs_factors
+
+
+def has_units(case):
+    # The groups of logical definitions say which codes belong to which factor.
+    return case.accepts("groups") and ".logical" not in REPORTED[case.name].function.__module__
 
 
 holds_for_all = holds_for(lambda case: True)
@@ -415,6 +457,24 @@ def test_weights_equal_repetition(case, sample):
     assert weighted == pytest.approx(case(*repeated), abs=case.tolerance)
 
 
+@holds_for(has_units, max_examples=ANOTHER_TYPE)
+def test_groups_of_one_change_nothing(case, sample):
+    """To the last bit; listed in another order, they are the codes in that order."""
+    assert case(*sample[:2], groups=1) == value_of(case, sample.recipe)
+    order = sample.rng.permutation(sample.codes.shape[1])
+    listed = case(*sample[:2], groups=[[j] for j in order])
+    assert listed == case(sample.factors, sample.codes[:, order])
+
+
+@holds_for(has_units, max_examples=ANOTHER_TYPE)
+def test_groups_of_copies_score_as_one(case, sample):
+    """Two columns that are the same number hold no more than one of them."""
+    if case.tolerance > 0.01:
+        return
+    twice = np.repeat(sample.codes, 2, axis=1)
+    same(case, sample, sample.factors, twice, groups=2)
+
+
 @holds_for(lambda case: case.accepts("average"), max_examples=ANOTHER_TYPE)
 def test_average_none_gives_each_value(case, sample):
     values = case(*sample[:2], average=None)
@@ -428,7 +488,7 @@ def test_missing_values_raise_or_are_omitted(case, sample):
     codes[3, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         case(factors, codes)
-    factors[5, 0] = np.nan
+    factors[5] = np.nan  # of one factor alone: see test_unlabelled.py
     keep = np.delete(np.arange(len(codes)), [3, 5] if case.needs_factors else [3])
     omitted = case(factors, codes, nan_policy="omit")
     assert omitted == case(sample.factors[keep], sample.codes[keep])

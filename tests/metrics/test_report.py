@@ -1,5 +1,6 @@
 """The report: the same values as the metrics themselves, and what it adds to them."""
 
+import html
 import itertools
 import threading
 
@@ -103,7 +104,9 @@ def spread(codes):
 def test_report_takes_a_function_as_it_comes():
     data = make_data()
     options = {"tenth": {"n_bins": 4}}
-    report = disentanglement_report(*data, metrics=[tenth_score, "mig"], metric_params=options)
+    report = disentanglement_report(
+        *data, metrics=[tenth_score, "mig"], metric_params=options, output="text"
+    )
     assert report.index("mig") < report.index("Other\n  tenth")
     assert report.split("Other\n")[1].split()[:2] == ["tenth", "0.400"]
     assert "-inf .. inf" in report
@@ -123,7 +126,7 @@ def test_report_asks_a_row_where_it_wants_to_be_asked():
         Metric(spread, question="Spread: how far do the codes reach?", greater_is_better=False),
         Metric(first_correlation),
     ]
-    report = disentanglement_report(*make_data(), metrics=[*rows[::-1], "sap", "infoe"])
+    report = disentanglement_report(*make_data(), metrics=[*rows[::-1], "sap", "infoe"]).to_text()
     names = [line.split()[0] for line in report.splitlines() if line[:2] == "  "][1:]
     assert names == ["sap", "tenth", "infoe", "spread", "first_correlation"]
     assert "Spread: how far do the codes reach?\n  spread" in report
@@ -237,6 +240,58 @@ def test_report_forms_agree():
         assert cells[-1] == ("higher" if row["greater_is_better"] else "lower")
     assert list(lines) == list(as_dict)
     assert text.endswith("200 samples, 2 factors, 3 codes.")
+
+
+def test_report_is_an_object_of_all_forms():
+    factors, codes = make_data()
+    options = {"metrics": FAST, "n_resamples": 4, "n_permutations": 20, "random_state": 0}
+    report = disentanglement_report(factors, codes, per_factor=True, **options)
+    rows = disentanglement_report(factors, codes, output="dict", **options)
+    assert report.to_dict() == dict(report.rows) == rows
+    assert report["mig"] == rows["mig"]
+    assert (list(report), len(report)) == (list(rows), len(rows))
+    assert str(report) == report.to_text() == repr(report)
+    assert "By factor" in str(report)
+    assert html.escape(report.to_text()) in report._repr_html_()
+    frame = report.to_frame()
+    np.testing.assert_array_equal(
+        frame.loc["mig", ["factor 0", "factor 1"]].astype(float),
+        mig_score(factors, codes, average=None),
+    )
+    assert r"\begin{tabular}{lrrr}" in report.to_latex()
+    assert report.to_latex().count(r"\\") == len(rows) + 1
+    assert report == disentanglement_report(factors, codes, per_factor=True, **options)
+
+
+def test_values_per_factor_are_means_over_factors():
+    """Whatever metric asks about factors and has an average is one value per factor."""
+    rng = np.random.default_rng(0)
+    factors, codes = rng.integers(3, size=(90, 2)), rng.normal(size=(90, 4))
+    report = disentanglement_report(
+        factors, codes, metric_params=CHEAP, per_factor=True, random_state=0
+    )
+    assert {"mig", "sap", "infoe", "dci_completeness"} <= set(report.factor_values)
+    assert {len(values) for values in report.factor_values.values()} == {2}
+    for name in ("mig", "sap", "infoe", "explicitness", "sufficiency"):
+        mean = np.mean(report.factor_values[name])
+        assert mean == pytest.approx(report[name]["value"], abs=1e-12), name
+
+
+def test_verdicts_tell_signal_from_noise():
+    factors, codes = make_data()
+    noise = np.random.default_rng(1).normal(size=codes.shape)
+    names = ["modularity", "mig", "gaussian_total_correlation_error"]
+    options = {"metrics": names, "n_permutations": 20, "random_state": 0}
+    good = disentanglement_report(factors, codes, **options)
+    assert good.verdicts["mig"] == "above chance"
+    bad = disentanglement_report(factors, noise, **options)
+    assert "above chance" not in bad.verdicts.values()
+    assert bad.verdicts["gaussian_total_correlation_error"] == "independent codes"
+    assert bad.summary[0].startswith("No score is above chance")
+    assert bad.summary[0] in str(bad)
+    few = disentanglement_report(factors, codes, metrics=["mig"], n_permutations=5)
+    assert few.verdicts == {"mig": "not clearly above chance"}
+    assert disentanglement_report(factors, codes, metrics=["mig"]).verdicts == {}
 
 
 def test_report_interval_of_a_mean_is_the_known_one():

@@ -7,7 +7,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from sklearn_disent.exceptions import DegenerateScoreWarning
-from sklearn_disent.metrics import check_factors_codes, mig_score
+from sklearn_disent.metrics import (
+    check_factors_codes,
+    med_disentanglement_score,
+    mig_score,
+    mig_sup_score,
+    minimality_score,
+)
 from sklearn_disent.metrics._validation import (
     check_data,
     check_factors,
@@ -207,3 +213,75 @@ def test_single_valued_factor_warning_points_at_the_caller():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(varied_factors(np.eye(2)), [True, True])
+
+
+# -- what the fuzzer found -------------------------------------------------------------------
+
+SIX_FACTORS, SIX_CODES = np.arange(12).reshape(6, 2) % 3, np.arange(18.0).reshape(6, 3)
+
+
+def test_masked_values_are_missing():
+    mask = np.arange(6)[:, None] == [1, 4]
+    factors = np.ma.masked_array(SIX_FACTORS, mask)
+    with pytest.raises(ValueError, match=r"factors must not contain NaN .* 2 of 6"):
+        check_factors_codes(factors, SIX_CODES)
+    kept, codes = check_factors_codes(factors, SIX_CODES, nan_policy="omit")
+    assert np.array_equal(codes, SIX_CODES[[0, 2, 3, 5]])
+    assert np.array_equal(kept, check_factors_codes(SIX_FACTORS[[0, 2, 3, 5]], codes)[0])
+    with pytest.raises(ValueError, match="codes must not contain NaN"):
+        check_factors_codes(SIX_FACTORS, np.ma.masked_array(SIX_CODES, SIX_CODES == 4))
+    fully = np.ma.masked_array(SIX_FACTORS, np.ones_like(SIX_FACTORS, dtype=bool))
+    with pytest.raises(ValueError, match="At least 2 samples"):
+        check_factors_codes(fully, SIX_CODES, nan_policy="omit")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_tensors_with_gradient_are_codes_and_factors(dtype):
+    torch = pytest.importorskip("torch")
+    codes = torch.tensor(SIX_CODES, dtype=getattr(torch, dtype), requires_grad=True)
+    factors = torch.tensor(SIX_FACTORS, dtype=getattr(torch, dtype), requires_grad=True)
+    for found, expected in zip(
+        check_factors_codes(factors, codes), check_factors_codes(SIX_FACTORS, SIX_CODES)
+    ):
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-51, 1e51, 1e300])
+def test_weights_whose_products_leave_float64_are_refused(size):
+    with pytest.raises(ValueError, match=r"from 1e-50 to 1e\+50, got .*Rescale"):
+        mig_score(SIX_FACTORS, SIX_CODES, sample_weight=[1, 1, 1, 1, 1, size])
+
+
+@pytest.mark.parametrize("size", [1e-50, 1e-30, 1e30, 1e50])
+def test_a_common_factor_of_the_weights_changes_nothing(size):
+    weight = np.array([1.0, 2, 1, 3, 1, 2])
+    expected = mig_score(SIX_FACTORS, SIX_CODES, sample_weight=weight)
+    scaled = mig_score(
+        SIX_FACTORS, SIX_CODES, sample_weight=weight * (size / 3 if size > 1 else size)
+    )
+    assert scaled == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("weight", "match"),
+    [(["x"] * 6, "real numbers"), (np.ones(6, complex), "real numbers"), ([[1], 2] * 3, "array")],
+)
+def test_weights_must_be_numbers(weight, match):
+    with pytest.raises((TypeError, ValueError), match=f"sample_weight .*{match}"):
+        mig_score(SIX_FACTORS, SIX_CODES, sample_weight=weight)
+
+
+def test_factors_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"factors must stay within 1e\+150, got 2e\+307"):
+        check_factors_codes(SIX_FACTORS * 1e307, SIX_CODES)
+    # 2**53 is the first whole number that has no neighbour among floats.
+    above = check_factors_codes(2**53 + np.arange(6)[:, None], SIX_CODES)[0]
+    assert above.ravel().tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_values_left_out_are_nan_with_a_warning():
+    codes = np.column_stack([SIX_FACTORS[:, 0], np.zeros(6)])
+    for metric in (mig_sup_score, minimality_score, med_disentanglement_score):
+        with pytest.warns(DegenerateScoreWarning, match=r"codes \[1\]"):
+            values = metric(SIX_FACTORS, codes, average=None)
+        assert np.isnan(values).tolist() == [False, True]

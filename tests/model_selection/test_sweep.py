@@ -244,7 +244,7 @@ SCRIPT = """
 """
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
+@pytest.mark.parametrize("backend", ["loky", pytest.param("threading", marks=pytest.mark.slow)])
 def test_class_of_the_script_under_loky_is_named_in_one_sentence(tmp_path, backend):
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent(SCRIPT))

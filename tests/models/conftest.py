@@ -4,9 +4,70 @@ import numpy as np
 import pytest
 import torch
 
-from sklearn_disent.models import BetaVAE
+from sklearn_disent import models
+from sklearn_disent.models import BaseVAE, BetaVAE
+from sklearn_disent.models._net import BaseNet
 
 torch.set_num_threads(1)
+
+TINY = {
+    "n_components": 3,
+    "architecture": "mlp",
+    "module__hidden_sizes": (16,),
+    "max_epochs": 2,
+    "batch_size": 32,
+    "random_state": 0,
+}
+# What a model needs beside TINY to be quick, or None for what it does not have.
+OPTIONS = {
+    "AnnealedVAE": {"n_annealing_steps": 20},
+    "FactorVAE": {"discriminator__hidden_sizes": (8, 8)},
+    "HFSVAE": {"n_pairs": 2},
+    "AdaMLVAE": {"symmetric": True},
+    "ProductVAE": {"n_labeled": 0.5},
+    "InfoGAN": {"n_noise": 2},
+    "QuantizedAE": {"n_values": 4},
+    "JointVAE": {"n_annealing_steps": 20},
+    "TopKSparseAutoencoder": {"k": 2, "module__hidden_sizes": None},
+}
+# Other forms of a model that the common tests try beside its default: "Class-form" -> options.
+FORMS = {
+    "BetaTCVAE-mws": {"estimator": "mws"},
+    "BetaTCVAE-flow": {"prior": "factorized_flow"},
+    "DIPVAE-ii": {"kind": "ii"},
+    "ProductVAE-pairs": {"supervision": "pairs"},
+}
+# Without TableVAE, which does not take images: test_table.py.
+PUBLIC = {
+    name: item
+    for name, item in ((name, getattr(models, name)) for name in models.__all__)
+    if isinstance(item, type)
+    and issubclass(item, BaseNet)
+    and name not in ("BaseVAE", "NeuralNetTransformer", "TableVAE")
+}
+
+
+def tiny(name, options):
+    """A small model by its name, "Class" or "Class-form"."""
+    params = {key: value for key, value in {**TINY, **options}.items() if value is not None}
+    return PUBLIC[name.split("-")[0]](**params)
+
+
+MODELS = {
+    name: tiny(name, options)
+    for name, options in ({name: OPTIONS.get(name, {}) for name in PUBLIC} | FORMS).items()
+}
+VAES = {name: model for name, model in MODELS.items() if isinstance(model, BaseVAE)}
+
+
+def every_model():
+    """Over every public model, and its other forms; new ones are found by themselves."""
+    return pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+
+
+def every_vae():
+    """Over every public model with a posterior."""
+    return pytest.mark.parametrize("model", VAES.values(), ids=VAES.keys())
 
 
 @pytest.fixture(scope="session")
@@ -25,16 +86,6 @@ def small():
     """A VAE that trains in milliseconds."""
 
     def make(**params):
-        params = {
-            "n_components": 2,
-            "beta": 1.0,
-            "architecture": "mlp",
-            "module__hidden_sizes": (16,),
-            "max_epochs": 2,
-            "batch_size": 32,
-            "random_state": 0,
-            **params,
-        }
-        return BetaVAE(**params)
+        return BetaVAE(**{**TINY, "n_components": 2, "beta": 1.0, **params})
 
     return make

@@ -6,21 +6,18 @@ import torch
 from numpy.testing import assert_array_equal
 from skorch.callbacks import Callback, GradientNormClipping
 from skorch.dataset import ValidSplit
+from torch import nn
 from torch.nn import functional as F
 
+from sklearn_disent.datasets import make_dsprites
 from sklearn_disent.exceptions import TrainingWarning
+from sklearn_disent.metrics import posterior_mig_score, relevance_matrix
 from sklearn_disent.models import VAE, FactorVAE, InfoGAN
 from sklearn_disent.models.terms import density_ratio_tc, permute_dims
 
-TINY = {
-    "n_components": 3,
-    "architecture": "mlp",
-    "module__hidden_sizes": (16,),
-    "discriminator__hidden_sizes": (16, 16),
-    "max_epochs": 2,
-    "batch_size": 32,
-    "random_state": 0,
-}
+from . import conftest
+
+TINY = {**conftest.TINY, "discriminator__hidden_sizes": (16, 16)}
 
 
 def discriminator_loss(joint, product):
@@ -214,15 +211,7 @@ def test_discriminator_that_has_won_is_reported(images):
 
 # -- InfoGAN ---------------------------------------------------------------------------------
 
-TINY_GAN = {
-    "n_components": 2,
-    "n_noise": 1,
-    "architecture": "mlp",
-    "module__hidden_sizes": (32,),
-    "max_epochs": 2,
-    "batch_size": 32,
-    "random_state": 0,
-}
+TINY_GAN = {**conftest.TINY, "n_components": 2, "n_noise": 1, "module__hidden_sizes": (32,)}
 
 
 def test_infogan_parts_match_torch_distributions(images):
@@ -313,7 +302,57 @@ def test_infogan_refuses_images_out_of_range_and_takes_rows(images):
 def test_infogan_convolutional_and_uint8(images):
     X = 255 * images[0]
     gan = InfoGAN(2, max_epochs=1, batch_size=32, random_state=0).fit(X)
-    assert type(gan.discriminator_).__name__ == "ConvEncoder"
+    assert type(gan.discriminator_).__name__ == "GANDiscriminator"
     assert gan.transform(X).shape == (120, 2)
     assert gan.reconstruct(X).shape == X.shape
     assert not hasattr(gan, "score")
+
+
+def test_infogan_posterior_is_q(images):
+    X, _ = images
+    gan = InfoGAN(**TINY_GAN).fit(X)
+    mean, log_variance = gan.posterior(X)
+    np.testing.assert_array_equal(mean, gan.transform(X))
+    with torch.no_grad():
+        output = gan.discriminator_(torch.from_numpy(X[:, None]).float())
+    np.testing.assert_allclose(log_variance, output[:, 3:], rtol=1e-4, atol=1e-5)
+    y = (np.arange(len(X)) % 3)[:, None]
+    assert 0 <= posterior_mig_score(gan, X, y) <= 1
+
+
+def test_infogan_normalizes_batches_of_any_size(images):
+    X = images[0][:33]  # the last batch is one row
+    gan = InfoGAN(2, max_epochs=2, batch_size=32, random_state=0).fit(X)
+    norms = [m for m in gan.discriminator_.modules() if isinstance(m, nn.BatchNorm1d)]
+    assert norms
+    assert all((m.running_var != 1).any() for m in norms)
+    # Fitted, every image is judged by itself.
+    np.testing.assert_allclose(gan.transform(X[:5]), gan.transform(X)[:5], atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_infogan_learns_images_and_reads_its_codes(seed):
+    """Settings were chosen with seed 100 alone."""
+    sprites = make_dsprites(
+        factors={"shape": [1], "scale": [5], "orientation": [0]}, image_size=32, random_state=0
+    )
+    X = sprites.images.reshape(-1, 16, 2, 16, 2).mean((2, 4)).astype(np.float32)
+    gan = InfoGAN(
+        2,
+        n_noise=4,
+        coefficient=0.3,
+        discriminator_lr=1e-3,
+        module__channels=(16, 32),
+        module__hidden_sizes=(128, 64),
+        batch_size=32,
+        max_epochs=20,
+        random_state=seed,
+    ).fit(X)
+    last = gan.history_[-1]
+    assert 2 * np.log(2) - last["train_code_nll"] > 1.0  # nats, a lower bound
+    assert 0.5 < last["train_discriminator_accuracy"] < 0.95
+    # Codes of real images fill the range of the codes that were drawn, and tell positions apart.
+    assert (gan.transform(X).std(axis=0) > 0.3).all()
+    information = relevance_matrix(sprites.target[:, 3:], gan.transform(X))
+    assert (information.max(axis=1) > 0.3).all()

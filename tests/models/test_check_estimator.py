@@ -9,7 +9,11 @@ from sklearn_disent.networks import Discriminator
 
 SMALL = {"max_epochs": 2, "batch_size": 32, "random_state": 0}
 # What a model needs beside SMALL to be quick.
-OPTIONS = {"NeuralNetTransformer": {}, "InfoGAN": {"n_components": 2, "n_noise": 1}}
+OPTIONS = {
+    "NeuralNetTransformer": {},
+    "InfoGAN": {"n_components": 2, "n_noise": 1},
+    "TopKSparseAutoencoder": {"n_components": 4, "k": 2},
+}
 
 
 def estimators():

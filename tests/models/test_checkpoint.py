@@ -69,7 +69,8 @@ def run(how, folder, kill=False):
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("how", ["alone", pytest.param("sweep", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["alone", "sweep"])
 def test_killed_fit_goes_on_bit_by_bit(tmp_path, how):
     whole = run(how, tmp_path / "whole")
     assert whole.returncode == 0, whole.stderr

@@ -39,17 +39,11 @@ from sklearn_disent.models.terms import (
     xent_losses,
 )
 
+from .conftest import TINY
+
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "causal" / "semi_supervised.json").read_text()
 )
-TINY = {
-    "n_components": 3,
-    "architecture": "mlp",
-    "module__hidden_sizes": (16,),
-    "max_epochs": 2,
-    "batch_size": 32,
-    "random_state": 0,
-}
 MODELS = {
     "VAE": VAE(**TINY),
     "BetaVAE": BetaVAE(**TINY),

@@ -118,6 +118,7 @@ def _inner(backend):
     return {"inner_max_num_threads": 1} if backend == "loky" else {}
 
 
+@pytest.mark.slow
 def test_dask_workers_give_bit_identical_scores(images, small):
     from dask.distributed import Client, LocalCluster
 

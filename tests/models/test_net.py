@@ -23,6 +23,7 @@ from sklearn_disent.exceptions import TrainingDivergedError
 from sklearn_disent.models import VAE, BetaVAE, NeuralNetTransformer, _net
 from sklearn_disent.models._callbacks import CallbackBridge
 from sklearn_disent.models._saved_state import SavedState
+from sklearn_disent.models._training import TrainingLoop
 from sklearn_disent.networks import ConvDecoder, MLPEncoder
 
 # -- parameters ------------------------------------------------------------------------------
@@ -150,16 +151,18 @@ def overridden(cls, *bases):
 def test_table_of_overrides_is_complete():
     sections = _net.__doc__.split("\n\n")
     tables = [re.findall(r"^  (\w+(?:, \w+)*)  ", text, flags=re.M) for text in sections]
-    skorch_names, sklearn_names, bridge, saved = [
+    skorch_names, sklearn_names, training, bridge, saved = [
         {name for row in table for name in row.split(", ")} for table in tables if table
     ]
-    defined = overridden(_net.BaseNet, NeuralNet)
+    # Some versions of scikit-learn write this into every class that has partial_fit.
+    defined = overridden(_net.BaseNet, NeuralNet) - {"set_partial_fit_request"}
     # skorch's __init__ sets these, which makes them no attributes of the class.
     settings = {"history_", "use_caching", "predict_nonlinearity", "torch_load_kwargs"}
     assert skorch_names == defined | settings | {"_params_to_validate"}
     assert sklearn_names == overridden(_net.BaseNet, BaseEstimator, TransformerMixin) - defined | {
         "__init_subclass__"
     }
+    assert training == overridden(TrainingLoop, NeuralNet)
     assert bridge == overridden(CallbackBridge, NeuralNet)
     assert saved == overridden(SavedState, NeuralNet)
 

@@ -11,10 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
-from sklearn_disent import models
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import (
-    DIPVAE,
     HFSVAE,
     VAE,
     AnnealedVAE,
@@ -22,80 +20,71 @@ from sklearn_disent.models import (
     BetaVAE,
     CosineSchedule,
     CyclicSchedule,
-    FactorVAE,
-    InfoGAN,
     InfoVAE,
     LinearSchedule,
 )
 
-TINY = {
-    "n_components": 3,
-    "architecture": "mlp",
-    "module__hidden_sizes": (16,),
-    "max_epochs": 2,
-    "batch_size": 32,
-    "random_state": 0,
+from .conftest import MODELS, TINY, every_model
+
+# Models with a grid over a parameter of their own.
+GRIDS = {
+    "AnnealedVAE": {"gamma": [1.0, 100.0]},
+    "BetaTCVAE": {"beta": [1.0, 60.0]},
+    "BetaTCVAE-mws": {"alpha": [1.0, 60.0]},
+    "BetaTCVAE-flow": {"gamma": [1.0, 60.0]},
+    "FactorVAE": {"discriminator_lr": [1e-3, 1e-1]},
+    "DIPVAE": {"lambda_od": [1.0, 1000.0]},
+    "DIPVAE-ii": {"kind": ["i", "ii"]},
+    "InfoVAE": {"lambda_": [1.0, 1000.0]},
+    "HFSVAE": {"gamma": [1.0, 100.0]},
+    "InfoGAN": {"coefficient": [0.05, 5.0]},
+    "QuantizedAE": {"weight_decay": [0.0, 1.0]},
+    "JointVAE": {"gamma": [1.0, 100.0]},
+    "TopKSparseAutoencoder": {"k": [1, 3]},
 }
-
-# Every model in each of its forms, with a grid over a parameter of its own.
-FORMS = {
-    "AnnealedVAE": (AnnealedVAE(**TINY, n_annealing_steps=20), {"gamma": [1.0, 100.0]}),
-    "BetaTCVAE": (BetaTCVAE(**TINY), {"beta": [1.0, 60.0]}),
-    "BetaTCVAE-mws": (BetaTCVAE(**TINY, estimator="mws"), {"alpha": [1.0, 60.0]}),
-    "BetaTCVAE-flow": (BetaTCVAE(**TINY, prior="factorized_flow"), {"gamma": [1.0, 60.0]}),
-    "FactorVAE": (
-        FactorVAE(**TINY, discriminator__hidden_sizes=(8, 8)),
-        {"discriminator_lr": [1e-3, 1e-1]},
-    ),
-    "DIPVAE-i": (DIPVAE(**TINY), {"lambda_od": [1.0, 1000.0]}),
-    "DIPVAE-ii": (DIPVAE(**TINY, kind="ii"), {"kind": ["i", "ii"]}),
-    "InfoVAE": (InfoVAE(**TINY), {"lambda_": [1.0, 1000.0]}),
-    "HFSVAE": (HFSVAE(**TINY, n_pairs=2), {"gamma": [1.0, 100.0]}),
-    "InfoGAN": (InfoGAN(**TINY, n_noise=2), {"coefficient": [0.05, 5.0]}),
+# The weights of all that a loss is made of, as the models' defaults have them.
+TC = {"index_code_mi": 1.0, "total_correlation": 6.0, "dimension_wise_kl": 1.0}
+WEIGHTS = {
+    "AnnealedVAE": {"reconstruction": 1.0, "capacity_gap": 100.0},
+    "BetaTCVAE": {"reconstruction": 1.0, **TC},
+    "BetaTCVAE-flow": {"reconstruction": 1.0, **TC},
+    "BetaTCVAE-mws": {"reconstruction": 1.0, **{f"{k}_mws": v for k, v in TC.items()}},
+    "FactorVAE": {"reconstruction": 1.0, "kl": 1.0, "density_ratio_tc": 10.0},
+    "DIPVAE": {"reconstruction": 1.0, "kl": 1.0, "off_diagonal": 10.0, "diagonal": 100.0},
+    "DIPVAE-ii": {"reconstruction": 1.0, "kl": 1.0, "off_diagonal": 10.0, "diagonal": 10.0},
+    "InfoVAE": {"reconstruction": 1.0, "kl": 1.0, "mmd": 999.0},
+    "HFSVAE": {"reconstruction": 1.0, "kl": 1.0, "hausdorff": 1.0},
+    "InfoGAN": {"adversarial": 1.0, "code_nll": 0.05},
 }
-
-
-def forms():
-    return pytest.mark.parametrize(("model", "grid"), FORMS.values(), ids=FORMS.keys())
 
 
 # -- what holds for all ----------------------------------------------------------------------
 
 
-def test_forms_cover_every_public_model():
-    covered = {type(model) for model, _ in FORMS.values()}
-    others = {models.BaseVAE, models.VAE, models.BetaVAE, models.NeuralNetTransformer}
-    # These need labels or pairs: test_paired.py, test_product.py.
-    others |= {models.AdaGVAE, models.AdaMLVAE, models.ProductVAE}
-    public = {getattr(models, name) for name in models.__all__}
-    nets = {item for item in public if isinstance(item, type) and hasattr(item, "fit")}
-    assert covered == nets - others
-
-
-@forms()
-def test_warm_epochs_add_up_for_every_model(images, model, grid):
-    X, _ = images  # 120 rows: a last batch of 24
-    four = clone(model).set_params(max_epochs=4).fit(X)
-    half = clone(model).set_params(warm_start=True).fit(X)
-    half = pickle.loads(pickle.dumps(half)).fit(X)
+@every_model()
+def test_warm_epochs_add_up_for_every_model(images, model):
+    X, y = images  # 120 rows: a last batch of 24
+    four = clone(model).set_params(max_epochs=4).fit(X, y)
+    half = clone(model).set_params(warm_start=True).fit(X, y)
+    half = pickle.loads(pickle.dumps(half)).fit(X, y)
     assert_array_equal(half.transform(X), four.transform(X))
     assert_array_equal(
         [row["train_loss"] for row in half.history_], [row["train_loss"] for row in four.history_]
     )
 
 
-@forms()
-def test_last_batch_of_one_row_is_fine_for_every_model(images, model, grid):
-    X = images[0][:33]
-    fitted = clone(model).fit(X)
+@every_model()
+def test_last_batch_of_one_row_is_fine_for_every_model(images, model):
+    X, y = images[0][:33], images[1][:33]
+    fitted = clone(model).fit(X, y)
     assert np.isfinite(fitted.transform(X)).all()
     assert np.isfinite([row["train_loss"] for row in fitted.history_]).all()
 
 
-@forms()
-def test_every_model_decodes_samples_and_reconstructs(images, model, grid):
-    X, _ = images
-    fitted = clone(model).fit(X)
+@every_model()
+def test_every_model_decodes_samples_and_reconstructs(images, model):
+    X, y = images
+    fitted = clone(model).fit(X, y)
     codes = fitted.transform(X)
     assert codes.shape == (120, 3)
     assert codes.dtype == np.float32
@@ -112,11 +101,11 @@ def test_every_model_decodes_samples_and_reconstructs(images, model, grid):
     assert not np.allclose(samples, fitted.sample(5, random_state=1))
 
 
-@forms()
-def test_grid_search_finds_every_models_own_parameter(images, model, grid):
+@pytest.mark.parametrize("name", GRIDS)
+def test_grid_search_finds_a_models_own_parameter(images, name):
     search = GridSearchCV(
-        model,
-        grid,
+        MODELS[name],
+        GRIDS[name],
         scoring=lambda fitted, X, y: float(np.abs(fitted.transform(X)).mean()),
         cv=KFold(2, shuffle=True, random_state=0),
         refit=False,
@@ -128,36 +117,11 @@ def test_grid_search_finds_every_models_own_parameter(images, model, grid):
     assert_array_equal(one, two)
 
 
-@forms()
-def test_weighted_terms_in_history_sum_to_the_loss(images, model, grid):
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_weighted_terms_in_history_sum_to_the_loss(images, name):
     """Every model logs all that its loss is made of."""
-    fitted = clone(model).fit(images[0])
-    weights = {
-        **({} if isinstance(model, InfoGAN) else {"reconstruction": 1.0}),
-        **{
-            "AnnealedVAE": {"capacity_gap": 100.0},
-            "BetaTCVAE": {
-                "index_code_mi": 1.0,
-                "total_correlation": 6.0,
-                "dimension_wise_kl": 1.0,
-            },
-            "FactorVAE": {"kl": 1.0, "density_ratio_tc": 10.0},
-            "DIPVAE": {
-                "kl": 1.0,
-                "off_diagonal": 10.0,
-                "diagonal": 100.0 if getattr(model, "kind", "") == "i" else 10.0,
-            },
-            "InfoVAE": {"kl": 1.0, "mmd": 999.0},
-            "HFSVAE": {"kl": 1.0, "hausdorff": 1.0},
-            "InfoGAN": {"adversarial": 1.0, "code_nll": 0.05},
-        }[type(model).__name__],
-    }
-    suffix = "_mws" if getattr(model, "estimator", "") == "mws" else ""
-    for row in fitted.history_:
-        total = sum(
-            weight * row[f"train_{name}" + (suffix if name != "reconstruction" else "")]
-            for name, weight in weights.items()
-        )
+    for row in clone(MODELS[name]).fit(images[0]).history_:
+        total = sum(weight * row[f"train_{term}"] for term, weight in WEIGHTS[name].items())
         assert row["train_loss"] == pytest.approx(total, rel=1e-5)
 
 

@@ -24,14 +24,8 @@ from sklearn_disent.models import AdaGVAE, AdaMLVAE, BetaVAE
 from sklearn_disent.models._paired import shared_latents
 from sklearn_disent.models._partners import DrawnPartners
 
-TINY = {
-    "n_components": 3,
-    "architecture": "mlp",
-    "module__hidden_sizes": (16,),
-    "max_epochs": 2,
-    "batch_size": 32,
-    "random_state": 0,
-}
+from .conftest import TINY
+
 CV = KFold(2, shuffle=True, random_state=0)
 BOTH = pytest.mark.parametrize("model", [AdaGVAE(**TINY), AdaMLVAE(**TINY)], ids=["G", "ML"])
 

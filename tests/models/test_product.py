@@ -20,14 +20,7 @@ from sklearn_disent.models import BetaVAE, ProductVAE
 from sklearn_disent.models._logical import factor_values, read_groups
 from sklearn_disent.models.terms import contraction_term, pair_contraction
 
-TINY = {
-    "n_components": 3,
-    "architecture": "mlp",
-    "module__hidden_sizes": (16,),
-    "max_epochs": 2,
-    "batch_size": 32,
-    "random_state": 0,
-}
+from .conftest import TINY
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +211,7 @@ def test_groups_that_do_not_fit_are_refused(groups):
 # -- what it is good for ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("supervision", ["labels", "pairs"])
+@pytest.mark.parametrize("supervision", ["labels", pytest.param("pairs", marks=pytest.mark.slow)])
 def test_codes_become_modular(images, supervision):
     X, y = images
     params = {**TINY, "module__hidden_sizes": (32,), "max_epochs": 60, "lr": 3e-3}

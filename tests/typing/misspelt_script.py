@@ -11,10 +11,10 @@ def misspelt() -> None:
     factors = np.zeros((10, 2), dtype=int)
     codes = np.zeros((10, 3))
     mig_score(factors, codes, strategy="quantile")
-    mig_score(factors, codes, strategy="unifrom")  # wrong: arg-type
-    mig_score(factors, codes, bias_correction="miller-madow")  # wrong: arg-type
-    mig_score(factors, codes, nan_policy="drop")  # wrong: arg-type
-    mig_score(factors, codes, n_bin=10)  # wrong: call-arg
+    mig_score(factors, codes, strategy="unifrom")  # wrong: call-overload
+    mig_score(factors, codes, bias_correction="miller-madow")  # wrong: call-overload
+    mig_score(factors, codes, nan_policy="drop")  # wrong: call-overload
+    mig_score(factors, codes, n_bin=10)  # wrong: call-overload
     relevance_matrix(factors, codes, kind="correlation")
     relevance_matrix(factors, codes, kind="mutual_information")  # wrong: arg-type
     RelevanceDisplay.from_predictions(factors, codes, kind="mutual_inof")  # wrong: arg-type

@@ -1,7 +1,9 @@
 """Types: mypy accepts the package and a user's script, and refuses misspelt options."""
 
 import importlib.util
+import inspect
 import os
+import pydoc
 import re
 import subprocess
 import sys
@@ -70,6 +72,29 @@ def test_misspelt_options_are_refused():
     ]
     assert len(marks) > 3
     assert [(line, code) for _, line, code in mypy(*STRICT, script)] == marks
+
+
+@pytest.mark.slow
+def test_readme_passes_in_strict_mode(tmp_path):
+    text = (ROOT / "README.md").read_text()
+    script = tmp_path / "readme.py"
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    script.write_text("\n".join(blocks) + "\nreveal_type(make_dsprites(5, return_X_y=True))\n")
+    assert mypy(*STRICT, script) == []
+
+
+def test_signatures_are_those_of_the_functions():
+    """help() shows parameters, not the protocols that type checkers read."""
+    from sklearn_disent.datasets import make_dsprites
+    from sklearn_disent.metrics import mig_score, minimality_score
+
+    for function, name in [
+        (mig_score, "n_bins"),
+        (minimality_score, "return_matrix"),
+        (make_dsprites, "image_size"),
+    ]:
+        assert name in inspect.signature(function).parameters
+        assert "**options" not in pydoc.render_doc(function)
 
 
 def test_user_script_runs(capsys, monkeypatch):

@@ -10,6 +10,7 @@ from sklearn_disent.metrics import (
     disentanglement_report,
     get_scorer,
     mig_score,
+    minimality_score,
     relevance_matrix,
 )
 from sklearn_disent.models import BetaVAE
@@ -31,16 +32,23 @@ def main() -> None:
     X, y = make_dsprites(60, image_size=32, random_state=0, return_X_y=True)
     codes = best_codes(X, y)
 
-    score = mig_score(y, codes, n_bins=10, strategy="quantile", bias_correction="miller_madow")
+    score: float = mig_score(
+        y, codes, n_bins=10, strategy="quantile", bias_correction="miller_madow"
+    )
     print(f"MIG {score:.3f}")
-    per_factor = mig_score(y, codes, average=None)
+    per_factor: NDArray[np.float64] = mig_score(y, codes, average=None)
     print(np.round(per_factor, 3))
 
     relevance = relevance_matrix(y, codes, kind="mutual_info", n_bins=10)
     n_factors, n_codes = relevance.shape
     print(f"{n_factors} factors, {n_codes} codes, the largest entry {relevance.max():.3f}")
 
-    print(disentanglement_report(y, codes, metrics=["mig", "sap"], random_state=0))
+    report = disentanglement_report(y, codes, metrics=["mig", "sap"], random_state=0)
+    print(report, report.to_latex())
+    rows = disentanglement_report(y, codes, metrics=["mig"], output="dict")
+    value: float = rows["mig"]["value"]
+    smallest: float = minimality_score(y, codes)
+    assert min(value, smallest) >= 0
 
     display = RelevanceDisplay.from_predictions(y, codes, kind="mutual_info")
     display.plot(cmap="viridis")

@@ -1,5 +1,6 @@
 """Scores of the codes alone, and of several models beside each other."""
 
+from ._centrality import model_centrality_score
 from ._correlation import (
     code_mutual_info_error,
     gaussian_total_correlation_error,
@@ -14,4 +15,5 @@ __all__ = [
     "code_mutual_info_error",
     "factorized_support_distance",
     "udr_score",
+    "model_centrality_score",
 ]

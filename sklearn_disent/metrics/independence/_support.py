@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import cKDTree
 from sklearn.utils import check_random_state
 
 from ..._params import AtLeastTwo, NanPolicy, PositiveInt, RandomStateLike, validated
@@ -11,6 +12,9 @@ from .. import _numeric
 from ._correlation import varying_codes
 
 __all__ = ["factorized_support_distance"]
+
+# Up to so many points all combinations are compared with all points, which takes cubic time.
+_FEW = 256
 
 
 @validated
@@ -39,8 +43,7 @@ def factorized_support_distance(
         Whether codes are divided by their standard deviation first, after which their scales do
         not matter.
     batch_size : int or None, default=128
-        Number of distinct rows that are compared at once; None for all of them, in time cubic in
-        their number.
+        Number of distinct rows that are compared at once; None for all of them.
     n_batches : int, default=5
         If there are more distinct rows than `batch_size`, the distance is the mean over that
         many random batches; else it is computed once, from all rows.
@@ -63,6 +66,10 @@ def factorized_support_distance(
     The distance of a random batch exceeds that of all rows, by less the larger the batch is:
     compare only distances with the same `batch_size`. Constant codes are left out; if fewer than
     two codes vary, the value is 0.
+
+    Of many rows, the exact maximum is searched for by halving: blocks of combinations are dropped
+    that lie too near to a row to hold it. The time is about linear in the number of rows, and
+    quadratic at worst.
 
     References
     ----------
@@ -103,6 +110,8 @@ def _support_distance(rows: NDArray[np.float64]) -> float:
 def _pair_distance(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     """Largest squared distance of a combination (x_a, y_b) from the nearest (x_c, y_c)."""
     points = np.unique(np.column_stack([x, y]), axis=0)
+    if len(points) > _FEW:
+        return _searched_distance(points)
     across = (points[:, :1] - np.unique(x)) ** 2
     along = (points[:, 1:] - np.unique(y)) ** 2
     nearest = np.full((across.shape[1], along.shape[1]), np.inf)
@@ -112,3 +121,44 @@ def _pair_distance(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
         np.add(a[:, None], b, out=distance)
         np.minimum(nearest, distance, out=nearest)
     return float(nearest.max())
+
+
+def _searched_distance(points: NDArray[np.float64]) -> float:
+    """The same by branch and bound over blocks of the grid of combinations.
+
+    The distance from the nearest point changes by no more than the way one goes: the combination in
+    the middle of a block, and the farthest corner from there, bound it all over the block.
+    """
+    xs, ys = np.unique(points[:, 0]), np.unique(points[:, 1])
+    tree, best = cKDTree(points), 0.0
+    # Each block is first and last index of x, then of y.
+    blocks = np.array([[0, len(xs) - 1, 0, len(ys) - 1]])
+    while len(blocks):
+        left, right, low, high = blocks.T
+        i, j = (left + right) // 2, (low + high) // 2
+        middle = np.column_stack([xs[i], ys[j]])
+        offsets = middle - points[tree.query(middle)[1]]
+        squares = (offsets**2).sum(axis=1)
+        best = max(best, float(squares.max()))
+        reach = np.hypot(
+            np.maximum(xs[i] - xs[left], xs[right] - xs[i]),
+            np.maximum(ys[j] - ys[low], ys[high] - ys[j]),
+        )
+        # Not strict: rounding must not drop the block of the maximum.
+        is_open = (np.sqrt(squares) + reach >= np.sqrt(best) * (1 - 1e-12)) & (reach > 0)
+        blocks = _quarters(blocks[is_open], i[is_open], j[is_open])
+    return best
+
+
+def _quarters(
+    blocks: NDArray[np.intp], i: NDArray[np.intp], j: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """The four parts of each block around its middle; parts without combinations are left out."""
+    left, right, low, high = blocks.T
+    parts = [
+        np.column_stack([a, b, c, d])
+        for a, b in ((left, i), (i + 1, right))
+        for c, d in ((low, j), (j + 1, high))
+    ]
+    found = np.concatenate(parts)
+    return found[(found[:, 0] <= found[:, 1]) & (found[:, 2] <= found[:, 3])]

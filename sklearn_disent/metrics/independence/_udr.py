@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 from sklearn.linear_model import Lasso
 
+from ..._arrays import as_numbers
 from ..._params import NonNegativeFloat, PositiveFloat, validated
 from .._numeric import standardize
 from .._validation import complete_codes, live_codes, warn_degenerate
@@ -87,7 +88,7 @@ def udr_score(
     >>> udr_score([codes, -codes[:, ::-1], codes * 3, rotated]).round(1)
     array([0.9, 0.9, 0.9, 0.4])
     """
-    models = _check_models(codes, kl, kl_threshold)
+    models = models_of(codes, kl, kl_threshold)
     agreement = np.zeros((len(models), len(models)))
     for i, source in enumerate(models):
         for j, target in enumerate(models):
@@ -98,15 +99,17 @@ def udr_score(
     return np.array([np.median(agreement[others[:, j], j]) for j in range(len(models))])
 
 
-class _Model(NamedTuple):
+class Model(NamedTuple):
     codes: NDArray[np.float64]
     """Codes that vary, standardized."""
     informative: NDArray[np.bool_]
 
 
-def _check_models(
-    codes: Sequence[ArrayLike], kl: Sequence[ArrayLike] | None, kl_threshold: float
-) -> list[_Model]:
+def models_of(
+    codes: Sequence[ArrayLike], kl: Sequence[ArrayLike] | None = None, kl_threshold: float = 0.0
+) -> list[Model]:
+    """Codes of each model, checked; a warning for a model of which none is informative."""
+    codes = [as_numbers(model, f"codes[{m}]") for m, model in enumerate(codes)]
     if len(codes) < 2 or any(np.ndim(model) != 2 for model in codes):
         raise ValueError(
             "codes must be a list of two or more 2D arrays, one per model, got "
@@ -131,7 +134,7 @@ def _check_models(
             informative = np.asarray(kl[m], dtype=float)[live] > kl_threshold
         if not informative.any():
             warn_degenerate(f"Model {m} has no informative code: it agrees with no other.")
-        models.append(_Model(standardize(array[:, live]), informative))
+        models.append(Model(standardize(array[:, live]), informative))
     return models
 
 

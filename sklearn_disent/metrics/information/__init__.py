@@ -5,6 +5,7 @@ from ._gaussian import jemmig_score, rmig_score
 from ._infomec import infoc_score, infoe_score, infom_score
 from ._med import med_completeness_score, med_disentanglement_score
 from ._minimality import minimality_score, sufficiency_score
+from ._properties import CodeLedger, PropertyInformation, code_ledger, property_information
 
 __all__ = [
     "mig_score",
@@ -20,4 +21,8 @@ __all__ = [
     "med_completeness_score",
     "minimality_score",
     "sufficiency_score",
+    "property_information",
+    "PropertyInformation",
+    "code_ledger",
+    "CodeLedger",
 ]

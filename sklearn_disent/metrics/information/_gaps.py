@@ -15,16 +15,18 @@ from ..._params import (
     RandomStateLike,
     ShareBelowOne,
     Strategy,
+    averaged,
     validated,
 )
 from .._aggregation import Score, average_of, top_gap
+from .._groups import Groups, projected
 from .._validation import active_codes, check_data, warn_degenerate, warn_single_valued
 from ._matrix import Information, information_matrix
 
 __all__ = ["mig_score", "mig_sup_score", "dcimig_score", "modularity_score"]
 
 
-@validated
+@averaged
 def mig_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -35,6 +37,7 @@ def mig_score(
     bias_correction: BiasCorrection = "none",
     sample_weight: Array | None = None,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> Score:
@@ -65,8 +68,12 @@ def mig_score(
         How often each sample counts.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -87,6 +94,9 @@ def mig_score(
     single code is compared with 0. A value on an edge between bins belongs to the bin above, so
     that codes on a coarse uneven grid may change their score when their sign is flipped.
 
+    Of `groups`, each unit is reduced to its first principal component, see
+    :class:`GroupProjection`; what is orthogonal to it is lost.
+
     References
     ----------
     Chen, Li, Grosse and Duvenaud (2018). Isolating sources of disentanglement in variational
@@ -103,7 +113,8 @@ def mig_score(
     >>> round(mig_score(factors, rng.normal(size=(2000, 3))), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return mig_of(info, average)
 
@@ -113,7 +124,7 @@ def mig_of(info: Information, average: str | None) -> Score:
     return average_of(top_gap(info.per_factor()), info.varied, average)
 
 
-@validated
+@averaged
 def mig_sup_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -165,7 +176,8 @@ def mig_sup_score(
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -200,7 +212,7 @@ def mig_sup_score(
     >>> round(mig_sup_score(factors, factors @ [[1, 1], [1, -1]]), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _mig_sup(info, active_codes(data, min_variance), normalize, average)
 
@@ -256,7 +268,8 @@ def dcimig_score(
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -290,7 +303,7 @@ def dcimig_score(
     >>> round(dcimig_score(factors, factors[:, [0, 0]]), 2)
     0.5
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _dcimig(info)
 
@@ -305,7 +318,7 @@ def _dcimig(info: Information) -> float:
     return float(best.sum() / total)
 
 
-@validated
+@averaged
 def modularity_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -352,7 +365,8 @@ def modularity_score(
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -388,7 +402,7 @@ def modularity_score(
     >>> round(modularity_score(factors, factors.sum(axis=1, keepdims=True)), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _modularity(info, dead, average)
 

@@ -15,7 +15,7 @@ from ..._params import (
     NanPolicy,
     RandomStateLike,
     Strategy,
-    validated,
+    averaged,
 )
 from .._aggregation import Score, average_of, top_gap
 from .._sharing import shared
@@ -38,7 +38,7 @@ Limits = tuple[float, float] | list[float]
 _BLOCK = 65_536
 
 
-@validated
+@averaged
 def rmig_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -132,7 +132,7 @@ def rmig_score(
     return mig_of(info, average)
 
 
-@validated
+@averaged
 def jemmig_score(
     factors: ArrayLike,
     codes: ArrayLike,

@@ -24,9 +24,11 @@ from ..._params import (
     RandomStateLike,
     ShareBelowOne,
     Strategy,
-    validated,
+    averaged,
+    with_matrix,
 )
 from .._aggregation import Score, average_of
+from .._groups import Groups, projected
 from .._numeric import standardize
 from .._sharing import shared
 from .._threads import one_thread
@@ -48,7 +50,7 @@ Method = Literal["knn", "binned"]
 _TIE_NOISE = 1e-10
 
 
-@validated
+@with_matrix
 def infom_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -62,6 +64,7 @@ def infom_score(
     sample_weight: Array | None = None,
     min_range: ShareBelowOne = 0.05,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
@@ -101,8 +104,12 @@ def infom_score(
         left out. At 0, only constant codes are.
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
@@ -129,6 +136,9 @@ def infom_score(
     estimate by neighbours is 0 or slightly above, and shares of such remainders mean nothing:
     codes of pure noise may get any score.
 
+    Of `groups`, each unit is reduced to its first principal component, see
+    :class:`GroupProjection`; what is orthogonal to it is lost.
+
     References
     ----------
     Hsu, Dorrell, Whittington, Wu and Finn (2023). Disentanglement via latent quantization.
@@ -148,13 +158,14 @@ def infom_score(
     >>> infom_score(factors, codes @ [[1, 1], [1, -1]], random_state=0) < 0.1
     True
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
-    score = _infom(matrix, _active(data, min_range), varied_factors(data.factors), average)
+    score = _infom(matrix, _active(data, min_range), varied_factors(data), average)
     return (score, matrix) if return_matrix else score
 
 
-@validated
+@with_matrix
 def infoc_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -168,6 +179,7 @@ def infoc_score(
     sample_weight: Array | None = None,
     min_range: ShareBelowOne = 0.05,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
@@ -207,8 +219,12 @@ def infoc_score(
         left out. At 0, only constant codes are.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Noise that separates equal values for "knn", and shuffles of "permutation".
     return_matrix : bool, default=False
@@ -234,6 +250,9 @@ def infoc_score(
     A factor about which no active code is informative scores 0; with a single active code every
     factor about which it is informative scores 1.
 
+    Of `groups`, each unit is reduced to its first principal component, see
+    :class:`GroupProjection`; what is orthogonal to it is lost.
+
     References
     ----------
     Hsu, Dorrell, Whittington, Wu and Finn (2023). Disentanglement via latent quantization.
@@ -253,13 +272,14 @@ def infoc_score(
     >>> infoc_score(factors, codes[:, [0, 0, 1, 1]], random_state=0) < 0.7
     True
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
-    score = _infoc(matrix, _active(data, min_range), varied_factors(data.factors), average)
+    score = _infoc(matrix, _active(data, min_range), varied_factors(data), average)
     return (score, matrix) if return_matrix else score
 
 
-@validated
+@averaged
 def infoe_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -293,7 +313,8 @@ def infoe_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
 
     Returns
     -------
@@ -333,8 +354,10 @@ def infoe_score(
     >>> round(infoe_score(factors, rng.normal(size=(300, 2))), 1)
     0.0
     """
-    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
-    used = varied_factors(data.factors)
+    data = check_data(
+        factors, codes, None, nan_policy, sample_weight, continuous=True, per_factor=True
+    )
+    used = varied_factors(data)
     return average_of(_explained_shares(data, used, predictor), used, average)
 
 
@@ -375,6 +398,9 @@ def _shares(
     random_state: int | RandomState | None,
 ) -> NDArray[np.float64]:
     """Matrix I / H(factor) in [0, 1], zero where a factor has a single value."""
+    if data.parts:
+        options = (method, n_neighbors, n_bins, strategy, bias_correction, random_state)
+        return np.vstack([_shares(part, *options) for part in data.parts])
     if method == "binned":
         info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
         matrix, h_factors = info.mutual_info, info.h_factors
@@ -461,6 +487,8 @@ def _explained_shares(
     data: Checked, used: NDArray[np.bool_], predictor: Any
 ) -> NDArray[np.float64]:
     """Share of each used factor that a linear model of all codes explains."""
+    if data.parts:
+        return np.concatenate([_explained_shares(p, p.varied, predictor) for p in data.parts])
     values, weight = np.zeros(len(used)), data.sample_weight
     live = live_codes(data.codes, warn=False)
     if not live.any():

@@ -48,7 +48,8 @@ class Information(NamedTuple):
 
     def per_code(self) -> NDArray[np.float64]:
         """I / H(code); zeros for a constant code."""
-        return self.mutual_info / np.where(self.h_codes > 0, self.h_codes, 1.0)
+        # At most 1, unless factors have rows of their own, in which a code may vary more.
+        return np.minimum(self.mutual_info / np.where(self.h_codes > 0, self.h_codes, 1.0), 1.0)
 
 
 @validated
@@ -65,7 +66,7 @@ def mutual_info_matrix(
     random_state: RandomStateLike = None,
 ) -> NDArray[np.float64]:
     """Mutual information (n_factors, n_codes) of every factor and binned code, in nats."""
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     return information_matrix(data, n_bins, strategy, bias_correction, random_state).mutual_info
 
 
@@ -80,7 +81,18 @@ def information_matrix(
     warn_if_constant(data.codes, "they hold no information about any factor")
     # Nothing else draws: whatever the seed, the other matrices are the same, and shared.
     seed = random_state if bias_correction == "permutation" else None
-    return binned_information(*data[:3], n_bins, strategy, bias_correction, seed)
+    infos = [
+        binned_information(*part[:3], n_bins, strategy, bias_correction, seed)
+        for part in data.parts or (data,)
+    ]
+    if not data.parts:
+        return infos[0]
+    binned = bin_codes(data.codes, n_bins, strategy, data.sample_weight)
+    return Information(
+        np.vstack([info.mutual_info for info in infos]),
+        np.concatenate([info.h_factors for info in infos]),
+        _entropies(binned, data.sample_weight, bias_correction == "miller_madow"),
+    )
 
 
 @shared
@@ -177,8 +189,7 @@ def _information(
     n_cells = binned.max(axis=0) + 1
     # Contiguous columns halve the time of the counting below.
     factors, binned = np.asfortranarray(factors), np.asfortranarray(binned)
-    h_factors = np.array([entropy_of(np.bincount(y, weight), miller_madow) for y in factors.T])
-    h_codes = np.array([entropy_of(np.bincount(z, weight), miller_madow) for z in binned.T])
+    h_factors, h_codes = (_entropies(part, weight, miller_madow) for part in (factors, binned))
     mutual_info = np.empty((len(n_classes), n_codes))
     for k, y in enumerate(factors.T):
         for j, z in enumerate(binned.T):
@@ -187,6 +198,13 @@ def _information(
     # Rounding, and the correction's own error, may leave the range that information has.
     np.clip(mutual_info, 0.0, np.minimum.outer(h_factors, h_codes), out=mutual_info)
     return Information(mutual_info, h_factors, h_codes)
+
+
+def _entropies(
+    classes: NDArray[np.int64], weight: NDArray[np.float64] | None, miller_madow: bool
+) -> NDArray[np.float64]:
+    """Entropy of every column."""
+    return np.array([entropy_of(np.bincount(column, weight), miller_madow) for column in classes.T])
 
 
 def entropy_of(counts: NDArray, miller_madow: bool = False) -> float:

@@ -13,7 +13,7 @@ from ..._params import (
     PositiveInt,
     RandomStateLike,
     Strategy,
-    validated,
+    averaged,
 )
 from .._aggregation import Score, average_of, concentration
 from .._validation import Checked, check_data, live_codes, warn_single_valued
@@ -22,7 +22,7 @@ from ._matrix import Information, information_matrix
 __all__ = ["med_disentanglement_score", "med_completeness_score"]
 
 
-@validated
+@averaged
 def med_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -73,7 +73,8 @@ def med_disentanglement_score(
     average : {"macro"} or None, default="macro"
         The mean over codes, weighted by their share, or one value per code.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -108,12 +109,12 @@ def med_disentanglement_score(
     >>> round(med_disentanglement_score(factors, factors @ [[1, 1], [1, -1]]), 2)
     0.0
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _med_disentanglement(info, _kept_codes(data, info, top_k), average)
 
 
-@validated
+@averaged
 def med_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -161,7 +162,8 @@ def med_completeness_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
 
@@ -199,7 +201,7 @@ def med_completeness_score(
     >>> round(med_completeness_score(factors, codes, top_k=1), 2)
     0.99
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     return _med_completeness(info, _kept_codes(data, info, top_k), average)
 

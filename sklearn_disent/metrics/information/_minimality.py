@@ -13,16 +13,17 @@ from ..._params import (
     RandomStateLike,
     ShareBelowOne,
     Strategy,
-    validated,
+    with_matrix,
 )
 from .._aggregation import Score, average_of
+from .._groups import Groups, projected
 from .._validation import active_codes, check_data, warn_degenerate, warn_single_valued
 from ._matrix import Information, information_matrix
 
 __all__ = ["minimality_score", "sufficiency_score"]
 
 
-@validated
+@with_matrix
 def minimality_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -34,6 +35,7 @@ def minimality_score(
     sample_weight: Array | None = None,
     min_variance: ShareBelowOne = 0.01,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
@@ -69,8 +71,12 @@ def minimality_score(
         are left out. At 0, only constant codes are.
     average : {"macro"} or None, default="macro"
         The mean over codes, or one value per code.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
@@ -98,6 +104,9 @@ def minimality_score(
 
     Fine bins count noise within a code as entropy: the score falls as `n_bins` grows.
 
+    Of `groups`, each unit is reduced to its first principal component, see
+    :class:`GroupProjection`; what is orthogonal to it is lost.
+
     References
     ----------
     Almudévar and Ortega (2025). Rethinking disentanglement under dependent factors of variation.
@@ -113,13 +122,14 @@ def minimality_score(
     >>> round(minimality_score(noisy.target, noisy.codes), 2)
     0.54
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     score, matrix = _minimality(info, active_codes(data, min_variance), average)
     return (score, matrix) if return_matrix else score
 
 
-@validated
+@with_matrix
 def sufficiency_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -130,6 +140,7 @@ def sufficiency_score(
     bias_correction: BiasCorrection = "none",
     sample_weight: Array | None = None,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
@@ -161,8 +172,12 @@ def sufficiency_score(
         How often each sample counts.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     random_state : int, RandomState instance or None, default=None
         Shuffles of the "permutation" correction.
     return_matrix : bool, default=False
@@ -185,6 +200,9 @@ def sufficiency_score(
     A factor with a single value is left out, with a warning (nan if `average` is None). A
     constant code is not sufficient for any factor and does not change the score.
 
+    Of `groups`, each unit is reduced to its first principal component, see
+    :class:`GroupProjection`; what is orthogonal to it is lost.
+
     References
     ----------
     Almudévar and Ortega (2025). Rethinking disentanglement under dependent factors of variation.
@@ -203,7 +221,8 @@ def sufficiency_score(
            [0.2, 0.2],
            [0.2, 0.2]])
     """
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    data = projected(data, groups)
     info = information_matrix(data, n_bins, strategy, bias_correction, random_state)
     score, matrix = _sufficiency(info, average)
     return (score, matrix) if return_matrix else score

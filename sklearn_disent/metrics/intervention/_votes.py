@@ -19,6 +19,7 @@ from ..._params import (
     validated,
 )
 from .. import _numeric
+from .._groups import Groups, Units, kept_units, mean_over_units, restricted
 from .._threads import one_thread
 from .._validation import Checked, check_data, live_codes, varied_factors, warn_degenerate
 from ._robustness import known_score
@@ -44,6 +45,7 @@ def beta_vae_score(
     standardize: bool = True,
     adjusted: bool = False,
     factor_bins: FactorBins | None = None,
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> float:
@@ -76,6 +78,9 @@ def beta_vae_score(
         Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -100,6 +105,9 @@ def beta_vae_score(
     constant the score is that of guessing, 1 / n_factors; if only one factor is left it is 1;
     both with a warning.
 
+    Of `groups`, the differences of the columns of a unit are averaged, each column
+    relative to its own spread.
+
     References
     ----------
     Higgins, Matthey, Pal, Burgess, Glorot, Botvinick, Mohamed and Lerchner (2017). beta-VAE:
@@ -117,14 +125,15 @@ def beta_vae_score(
     >>> beta_vae_score(factors, rng.normal(size=(1000, 3)), adjusted=True, **draws) < 0.1
     True
     """
-    data = check_data(factors, codes, factor_bins, nan_policy)
+    data, units = restricted(check_data(factors, codes, factor_bins, nan_policy), groups)
     live, pool = live_codes(data.codes, warn=False), _pool_of_values(data.factors)
     known = known_score(len(pool.first), live, chance=1 / max(len(pool.first), 1))
     if known is None:
         kept = data.codes[:, live]
         scaled = _by_code(_numeric.standardize(kept, ddof=1) if standardize else kept)
         rng = check_random_state(random_state)
-        known = _named_share(pool, scaled, (n_train, n_eval), batch_size, rng)
+        draws = (n_train, n_eval)
+        known = _named_share(pool, scaled, draws, batch_size, rng, kept_units(units, live))
     return _adjust(known, len(pool.first), adjusted)
 
 
@@ -139,6 +148,7 @@ def factor_vae_score(
     prune_threshold: Share = 0.05,
     adjusted: bool = False,
     factor_bins: FactorBins | None = None,
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> float:
@@ -170,6 +180,9 @@ def factor_vae_score(
         Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -195,6 +208,9 @@ def factor_vae_score(
     are left out with a warning. If all codes are constant there are no votes and the score is 0;
     if only one factor is left it is 1; both with a warning.
 
+    Of `groups`, the variances of the columns of a unit are averaged, each column
+    relative to its own spread.
+
     References
     ----------
     Kim and Mnih (2018). Disentangling by factorising. ICML.
@@ -210,9 +226,9 @@ def factor_vae_score(
     >>> factor_vae_score(factors, rng.normal(size=(1000, 3)), adjusted=True, random_state=0) < 0.1
     True
     """
-    data = check_data(factors, codes, factor_bins, nan_policy)
+    data, units = restricted(check_data(factors, codes, factor_bins, nan_policy), groups)
     pool, draws = _pool_of_values(data.factors), (n_train, n_eval, batch_size)
-    return _vote_score(data, pool, draws, prune_threshold, adjusted, random_state, np.argmin)
+    return _vote_score(data, pool, draws, prune_threshold, adjusted, random_state, np.argmin, units)
 
 
 @validated
@@ -226,6 +242,7 @@ def r_factor_vae_score(
     prune_threshold: Share = 0.05,
     adjusted: bool = False,
     factor_bins: FactorBins | None = None,
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> float:
@@ -257,6 +274,9 @@ def r_factor_vae_score(
         Whether to rescale, so that guessing gives 0 and a perfect score stays 1.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -280,6 +300,9 @@ def r_factor_vae_score(
     costs good codes up to a few percent. Pruning, draws, constant codes and single factors are
     treated as in :func:`factor_vae_score`.
 
+    Of `groups`, the variances of the columns of a unit are averaged, each column
+    relative to its own spread.
+
     References
     ----------
     Kim, Wang, Sahu and Pavlovic (2019). Relevance Factor VAE: Learning and identifying
@@ -296,9 +319,9 @@ def r_factor_vae_score(
     >>> r_factor_vae_score(factors, rng.normal(size=(1000, 3)), random_state=0) < 0.5
     True
     """
-    data = check_data(factors, codes, factor_bins, nan_policy)
+    data, units = restricted(check_data(factors, codes, factor_bins, nan_policy), groups)
     pool, draws = _pool_of_others(data.factors), (n_train, n_eval, batch_size)
-    return _vote_score(data, pool, draws, prune_threshold, adjusted, random_state, np.argmax)
+    return _vote_score(data, pool, draws, prune_threshold, adjusted, random_state, np.argmax, units)
 
 
 class _Pool(NamedTuple):
@@ -341,17 +364,25 @@ def _pool_of_others(factors: NDArray[np.int64]) -> _Pool:
     names = np.flatnonzero(varied_factors(factors))
     labels, usable = [], []
     for k in names:
-        label = np.zeros(len(factors), dtype=np.int64)
-        for other in names[names != k]:
-            # Compressed at every step, so that the product of all classes cannot overflow.
-            joint = label * (factors[:, other].max() + 1) + factors[:, other]
-            label = np.unique(joint, return_inverse=True)[1]
+        label = label_of_others(factors, names, k)
         order = np.argsort(label, kind="stable")
         begin = np.cumsum(np.bincount(label)) - np.bincount(label)
         value = factors[order, k]
         usable.append(np.minimum.reduceat(value, begin) < np.maximum.reduceat(value, begin))
         labels.append(label)
     return _pool(labels, usable, names)
+
+
+def label_of_others(
+    factors: NDArray[np.int64], names: NDArray[np.int64], k: int
+) -> NDArray[np.int64]:
+    """Number (n_samples,) of the combination of all named factors but k."""
+    label = np.zeros(len(factors), dtype=np.int64)
+    for other in names[names != k]:
+        # Compressed at every step, so that the product of all classes cannot overflow.
+        joint = label * (factors[:, other].max() + 1) + factors[:, other]
+        label = np.unique(joint, return_inverse=True)[1]
+    return label
 
 
 def _pool(labels: list[NDArray], usable: list[NDArray], names: NDArray) -> _Pool:
@@ -393,10 +424,16 @@ def _chunks(n_draws: int, batch_size: int) -> list[int]:
 
 
 def _named_share(
-    pool: _Pool, codes: NDArray, n_draws: tuple[int, int], batch_size: int, rng: RandomState
+    pool: _Pool,
+    codes: NDArray,
+    n_draws: tuple[int, int],
+    batch_size: int,
+    rng: RandomState,
+    units: Units | None,
 ) -> float:
     """Share of the groups whose fixed factor a logistic regression names."""
     (X, y), (X_eval, y_eval) = (_mean_differences(pool, codes, n, batch_size, rng) for n in n_draws)
+    X, X_eval = mean_over_units(X, units), mean_over_units(X_eval, units)
     if np.ptp(y) == 0:
         return float(np.mean(y_eval == y[0]))
     with one_thread():
@@ -429,6 +466,7 @@ def _vote_score(
     adjusted: bool,
     random_state: int | RandomState | None,
     pick: Callable[..., NDArray],
+    units: Units | None,
 ) -> float:
     live, n_factors = live_codes(data.codes, warn=False), len(pool.first)
     known = known_score(n_factors, live, chance=0.0)
@@ -437,11 +475,16 @@ def _vote_score(
     codes = data.codes[:, live]
     # Relative to the largest code first: the squares of tiny values would vanish.
     spread = (codes / np.ptp(codes, axis=0).max()).std(axis=0)
-    kept = codes[:, spread >= prune_threshold * spread.max()]
+    varied = spread >= prune_threshold * spread.max()
+    kept = codes[:, varied]
+    live[live] = varied
+    units = kept_units(units, live)
     scaled = _by_code(_numeric.standardize(kept, ddof=1))
     rng = check_random_state(random_state)
     n_train, n_eval, batch_size = draws
-    votes, judged = (_votes(pool, scaled, n, batch_size, rng, pick) for n in (n_train, n_eval))
+    votes, judged = (
+        _votes(pool, scaled, n, batch_size, rng, pick, units) for n in (n_train, n_eval)
+    )
     return _adjust(_majority_accuracy(votes, judged), n_factors, adjusted)
 
 
@@ -458,15 +501,17 @@ def _votes(
     batch_size: int,
     rng: RandomState,
     pick: Callable[..., NDArray],
+    units: Units | None,
 ) -> NDArray[np.int64]:
-    """How often each code was picked for each factor (K, D)."""
-    votes = np.zeros((len(pool.first), len(codes)), dtype=np.int64)
+    """How often each code, or unit of codes, was picked for each factor (K, D)."""
+    n_units = len(codes) if units is None else len(units)
+    votes = np.zeros((len(pool.first), n_units), dtype=np.int64)
     for size in _chunks(n_draws, batch_size):
         factor = rng.randint(len(pool.first), size=size)
         group = pool.draw_groups(factor, (size,), rng)
         rows = pool.draw_rows(group[:, None], (size, batch_size), rng)
         variance = np.column_stack([_batch_variance(code[rows]) for code in codes])
-        np.add.at(votes, (factor, pick(variance, axis=1)), 1)
+        np.add.at(votes, (factor, pick(mean_over_units(variance, units), axis=1)), 1)
     return votes
 
 

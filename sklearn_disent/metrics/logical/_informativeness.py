@@ -9,8 +9,9 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.model_selection import cross_val_predict
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
-from ..._params import Array, NanPolicy, Predictor, validated
+from ..._params import Array, NanPolicy, Predictor, averaged
 from .._sharing import shared
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ._deviations import both_orders, class_centers, row_chunks
@@ -30,7 +31,7 @@ Inverse = Literal["linear", "equal_codes"] | Predictor
 CrossValidation = Annotated[Any, "cv_object"]
 
 
-@validated
+@averaged
 def informativeness_distance(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -135,7 +136,7 @@ def informativeness_distance(
     return _contraction_distance(points, aggregate, average, code_scale)
 
 
-@validated
+@averaged
 def inverse_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -216,7 +217,7 @@ def inverse_informativeness_score(
     return score_of(_inverse_distance(points, error, inverse, cv, average))
 
 
-@validated
+@averaged
 def contraction_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -374,6 +375,11 @@ def _regress(
     elif not get_tags(model).target_tags.multi_output:
         model = MultiOutputRegressor(model)
     params = {} if weight is None else {"sample_weight": weight}
+    if weight is not None and not has_fit_parameter(regressor, "sample_weight"):
+        raise ValueError(
+            f"The fit of {type(regressor).__name__} takes no sample_weight. Repeat rows instead, "
+            "or pass an inverse that does."
+        )
     if cv is None:
         predicted = model.fit(codes, targets, **params).predict(codes)
     else:

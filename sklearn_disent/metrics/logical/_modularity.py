@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._params import Array, FactorBins, NanPolicy, PositiveInt, validated
+from ..._params import Array, FactorBins, NanPolicy, PositiveInt, averaged, validated
 from .._sharing import shared
 from .._validation import (
     Checked,
@@ -43,7 +43,7 @@ SumOrMacro = Literal["sum", "macro"]
 _AGGREGATES: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "max": np.max, "sum": np.sum}
 
 
-@validated
+@averaged
 def modularity_distance(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -155,7 +155,7 @@ def modularity_distance(
     return _distance(blocks, deviation, aggregate, min_class_size, average)
 
 
-@validated
+@averaged
 def product_modularity_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -245,7 +245,7 @@ def product_modularity_score(
     return score_of(_distance(blocks, deviation, aggregate, min_class_size, average))
 
 
-@validated
+@averaged
 def constancy_modularity_score(
     factors: ArrayLike,
     codes: ArrayLike,

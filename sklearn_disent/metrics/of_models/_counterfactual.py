@@ -1,15 +1,13 @@
 """Counterfactual generativeness: do the latents of a factor, and only they, generate it?"""
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing
+from sklearn.utils import Bunch
 
+from ..._arrays import plain_tensor
 from ..._params import (
     Average,
     HasMethods,
@@ -17,48 +15,55 @@ from ..._params import (
     PositiveInt,
     PositiveShare,
     RandomStateLike,
+    Share,
+    averaged,
     validated,
 )
 from .._aggregation import Score, average_of
 from .._estimators import unwrap_estimator
-from .._validation import (
-    Checked,
-    check_data,
-    check_factors,
-    check_same_rows,
-    live_codes,
-    varied_factors,
-    warn_degenerate,
+from .._validation import check_same_rows
+from ..intervention._backdoor import Adjustment
+from ..intervention._sets import Choice, SetRule
+from ._effects import Effects, Selection, judged_effects, twin_effects
+from ._judges import (
+    Judges,
+    fit_judges,
+    hashes_seen_once,
+    is_fitted,
+    warn_if_seen,
+    warn_near_chance,
 )
-from ..intervention._robustness import check_rho, robustness_of, top_codes
 
 __all__ = ["CounterfactualGenerativenessScorer", "counterfactual_generativeness_score"]
 
-_CHUNK = 1024  # rows decoded at a time
-# Decoded uint8 images are within [0, 1], or, through the scalers of a Pipeline, up to 255 again.
-_LARGEST_INTENSITY = 2.0
-
-# Fitted classifiers, one per factor; or one to be fitted, of which each factor gets a copy.
-Judges = Annotated[Any, HasMethods(["fit", "predict_proba"]), list, tuple]
+# Fitted classifiers, one per factor, or one of all factors; or one to be fitted.
+JudgesLike = Annotated[Any, HasMethods(["fit", "predict_proba"]), list, tuple]
 Baseline = Literal["farthest", "zero", "mean"]
 Reading = Literal["individual", "average", "signed"]
 
 
-@validated
+@averaged
 def counterfactual_generativeness_score(
     estimator: Any,
     X: ArrayLike,
     y: ArrayLike,
     *,
-    classifiers: Judges | None = None,
+    classifiers: JudgesLike | None = None,
+    X_twin: ArrayLike | None = None,
+    y_twin: ArrayLike | None = None,
     rho: PositiveInt = 1,
+    sets: SetRule = "top",
+    threshold: Share = 0.5,
     baseline: Baseline = "farthest",
     reading: Reading = "individual",
+    relative: bool = False,
     q: PositiveShare = 0.99,
+    adjust: Adjustment | None = None,
     holdout: OpenShare = 0.5,
     average: Average | None = "macro",
     random_state: RandomStateLike = None,
-) -> Score:
+    return_details: bool = False,
+) -> Score | Bunch:
     r"""Counterfactual generativeness: do the latents of a factor, and only they, generate it?
 
     Every factor i has a set :math:`I` of `rho` latents, those most robust to it. An image is
@@ -79,10 +84,20 @@ def counterfactual_generativeness_score(
         The ground-truth factors, as classes.
     classifiers : classifier, list of fitted classifiers or None, default=None
         What judges decoded images, by `predict_proba` of flattened rows: a list of fitted
-        classifiers, one per factor, or one that is not fitted, of which each factor gets a copy.
-        None takes a small convolutional network.
+        classifiers, one per factor; a fitted one of all factors; or one that is not fitted, of
+        which each factor gets a copy. None takes a
+        :class:`~sklearn_disent.models.FactorClassifier`, one network for all factors.
+    X_twin : array-like of shape (n_samples, ...) or None, default=None
+        True counterfactuals, which make classifiers unnecessary: for each observation the same one
+        with one factor changed, as `twins` of :func:`~sklearn_disent.datasets.make_candle_like`.
+    y_twin : array-like of shape (n_samples, n_factors) or None, default=None
+        Factors of `X_twin`, each row of which differs from that of `y` in one factor.
     rho : int, default=1
-        Number of latents per factor, at most the number of latents.
+        Number of latents per factor, at most the number of latents. Not used by "threshold".
+    sets : {"top", "threshold", "matching"}, default="top"
+        How the latents of a factor are chosen, as in :func:`unconfoundedness_score`.
+    threshold : float, default=0.5
+        Least robustness of the latents of a factor, if `sets` is "threshold".
     baseline : {"farthest", "zero", "mean"}, default="farthest"
         Where a latent is moved to: the smallest or largest value it has for any sample, whichever
         is farther; 0; or its mean.
@@ -90,20 +105,45 @@ def counterfactual_generativeness_score(
         Of the two effects, the mean of the absolute differences, the paper's equation 3; the
         absolute value of the mean difference, equation 2; or the mean difference itself, 0 if it
         is negative.
+    relative : bool, default=False
+        Whether the value of each factor is divided by what it can be: by the mean probability that
+        the classifier gives to the true value on real images, or, with twins, by the effect of
+        moving all latents. At most 1.
     q : float, default=0.99
         Quantile of the deviations behind the robustness, see :func:`irs_score`.
+    adjust : {"raise", "lower", "upper", "overlap"} or None, default=None
+        Whether the robustness by which latents are chosen is the observed one (None) or that under
+        interventions, and what to do where combinations are missing, see :func:`irs_score`.
     holdout : float, default=0.5
         Share of the samples on which classifiers are fitted; the others are scored. Not used if
-        `classifiers` are fitted.
+        `classifiers` are fitted, or with twins.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     random_state : int, RandomState instance or None, default=None
         Determines the split of the samples and the default classifiers.
+    return_details : bool, default=False
+        Whether to return a Bunch instead of the score alone.
 
     Returns
     -------
     generativeness : float, or ndarray of shape (n_factors,) if `average` is None
         The score.
+    details : :class:`~sklearn.utils.Bunch`
+        Instead, if `return_details`; nan stands for factors that were left out:
+
+        score : float, or ndarray of shape (n_factors,) if `average` is None
+            The score.
+        generativeness, relative : ndarray of shape (n_factors,)
+            The value of each factor, as it is and divided by its ceiling.
+        ceiling : ndarray of shape (n_factors,)
+            What it is divided by, see `relative`.
+        accuracy, chance : ndarray of shape (n_factors,)
+            Accuracy of the classifiers on the real images that are scored, and that of the most
+            frequent value; nan with twins.
+        own, others : list of n_factors ndarray
+            Effects (ICE) of moving the factor's own latents and all others, one per sample.
+        sets : ndarray of shape (n_factors, n_codes), bool
+            Which latents are those of a factor.
 
     See Also
     --------
@@ -116,11 +156,22 @@ def counterfactual_generativeness_score(
     latents generate scores 1 as well. "signed" distinguishes the two. If a factor has all latents,
     there are no others to move, and moving them has no effect.
 
-    Images reach classifiers as rows; those of a uint8 X as intensities in [0, 1]. Samples with a
-    value of a factor that the classifier has never seen are left out for that factor, with a
-    warning, if it was fitted here; a classifier that was passed fitted must know all values.
-    Factors with a single value are left out with a warning. If all codes are constant they generate
-    nothing and the score is 0, with a warning.
+    The score is no better than the classifiers: a perfect model cannot exceed the probability that
+    they give to the true value. Hence they are asked about the real images, too. A warning names
+    factors whose classifier is hardly better than the most frequent value; `relative` divides by
+    the probability on real images, which is the ceiling.
+
+    With twins no classifier is needed. Latents move to those of the twin, and the effect is the
+    share of the true change d of the image that the change c of the decoded one explains,
+    :math:`1 - |d - c|^2 / |d|^2`, 0 if it is negative: 1 if moving the factor's own latents does
+    what the intervention does, and nothing else. Twins that do not differ in any pixel are left
+    out.
+
+    Images reach classifiers as rows; those of a uint8 X as intensities in [0, 1], while X itself
+    stays as it is in memory. Samples with a value of a factor that the classifier has never seen
+    are left out for that factor, with a warning, if it was fitted here; a classifier that was
+    passed fitted must know all values. Factors with a single value are left out with a warning. If
+    all codes are constant they generate nothing and the score is 0, with a warning.
 
     The published code selects other latents than the `rho` most robust ones for `rho` above 1.
 
@@ -145,21 +196,34 @@ def counterfactual_generativeness_score(
         raise ValueError(
             "counterfactual_generativeness_score needs the factors, got y=None. Pass y."
         )
+    X, y = plain_tensor(X), plain_tensor(y)
     check_same_rows(X, y)
-    estimator, X = _reach(estimator, X)
-    if isinstance(classifiers, (list, tuple)):
-        judges = list(classifiers)
+    estimator, X = _reach(estimator, X, twins=X_twin is not None)
+    selection = Selection(Choice(sets, rho, threshold), q, adjust)
+    if X_twin is not None or y_twin is not None:
+        pair = _check_twins(X_twin, y_twin, classifiers)
+        effects = twin_effects(estimator, X, y, *pair, selection)
+        return _aggregate(effects, reading, average, relative, return_details)
+    rows, strict = None, is_fitted(classifiers)
+    if strict:
+        judges = Judges(classifiers)
     else:
-        to_fit, to_score = train_test_split(
-            np.arange(np.shape(X)[0]), train_size=holdout, random_state=random_state
-        )
-        apart = _safe_indexing(X, to_fit), _safe_indexing(y, to_fit)
+        to_fit, rows = _split(np.shape(X)[0], holdout, random_state)
         shape = _image_shape(X, estimator)
-        judges = _fit_judges(*apart, classifiers, shape, random_state)
-        X, y = _safe_indexing(X, to_score), _safe_indexing(y, to_score)
-    strict = isinstance(classifiers, (list, tuple))
-    effects = _effects(estimator, X, y, judges, rho, baseline, q, strict=strict)
-    return _aggregate(effects, reading, average)
+        judges = fit_judges(X, y, classifiers, shape, random_state, to_fit)
+    effects = judged_effects(estimator, X, y, judges, selection, baseline, strict=strict, rows=rows)
+    warn_near_chance(effects.accuracy, effects.chance)
+    return _aggregate(effects, reading, average, relative, return_details)
+
+
+def _split(n_rows: int, holdout: float, random_state: Any) -> tuple[NDArray, NDArray]:
+    """Rows to fit classifiers on, and rows to score."""
+    if not 1 <= int(holdout * n_rows) < n_rows:
+        raise ValueError(
+            f"holdout must leave at least 1 sample for the classifiers and 1 for the score, got "
+            f"{holdout=} of {n_rows} samples. Pass more rows, or fitted classifiers."
+        )
+    return train_test_split(np.arange(n_rows), train_size=holdout, random_state=random_state)
 
 
 class CounterfactualGenerativenessScorer:
@@ -176,23 +240,36 @@ class CounterfactualGenerativenessScorer:
     y : array-like of shape (n_samples, n_factors)
         Their factors, as classes.
     classifier : classifier, list of fitted classifiers or None, default=None
-        Of which each factor gets a copy; None takes a small convolutional network. A list, such
-        as `classifiers` of another scorer, is used as it is.
+        Of which each factor gets a copy; None takes a
+        :class:`~sklearn_disent.models.FactorClassifier`, one network for all factors. Fitted ones,
+        such as `classifiers` of another scorer, are used as they are.
     rho : int, default=1
-        Number of latents of each factor.
+        Number of latents of each factor. Not used by "threshold".
+    sets : {"top", "threshold", "matching"}, default="top"
+        How the latents of a factor are chosen, as in :func:`unconfoundedness_score`.
+    threshold : float, default=0.5
+        Least robustness of the latents of a factor, if `sets` is "threshold".
     baseline : {"farthest", "zero", "mean"}, default="farthest"
         The value that latents are set to, as in :func:`counterfactual_generativeness_score`.
     reading : {"individual", "average", "signed"}, default="individual"
         Where the absolute value stands, as in :func:`counterfactual_generativeness_score`.
+    relative : bool, default=False
+        Whether to divide by what the classifiers give to real images, as in
+        :func:`counterfactual_generativeness_score`.
     q : float, default=0.99
         Quantile of the deviations by which latents are chosen, as in :func:`irs_score`.
+    adjust : {"raise", "lower", "upper", "overlap"} or None, default=None
+        Whether latents are chosen by what interventions would do, as in :func:`irs_score`.
     random_state : int, RandomState instance or None, default=None
         Determines the default classifiers.
 
     Attributes
     ----------
-    classifiers : list of fitted classifiers
-        One per factor.
+    classifiers : list of fitted classifiers, or a fitted classifier of all factors
+        The judges.
+    accuracy, chance : ndarray of shape (n_factors,)
+        Accuracy of the default judge on the part of the data that it held out, and that of the
+        most frequent value; nan for other classifiers.
 
     See Also
     --------
@@ -200,8 +277,10 @@ class CounterfactualGenerativenessScorer:
 
     Notes
     -----
-    Called as ``scorer(estimator, X, y)``, where X must not be among the data above. A Pipeline must
-    be able to decode to the units of X: all its steps need `inverse_transform`.
+    Called as ``scorer(estimator, X, y)``, where X must not be among the data above: samples that
+    are recognized are warned about. A Pipeline must be able to decode to the units of X: all its
+    steps need `inverse_transform`. A warning names factors whose default classifier is hardly
+    better than chance.
 
     Examples
     --------
@@ -223,21 +302,38 @@ class CounterfactualGenerativenessScorer:
         self,
         X: ArrayLike,
         y: ArrayLike,
-        classifier: Judges | None = None,
+        classifier: JudgesLike | None = None,
         *,
         rho: PositiveInt = 1,
+        sets: SetRule = "top",
+        threshold: Share = 0.5,
         baseline: Baseline = "farthest",
         reading: Reading = "individual",
+        relative: bool = False,
         q: PositiveShare = 0.99,
+        adjust: Adjustment | None = None,
         random_state: RandomStateLike = None,
     ) -> None:
-        self.options: dict[str, Any] = {"rho": rho, "baseline": baseline, "q": q}
-        self.reading = reading
-        if isinstance(classifier, (list, tuple)):
-            self.classifiers = list(classifier)
+        self.options: dict[str, Any] = {
+            "rho": rho,
+            "sets": sets,
+            "threshold": threshold,
+            "baseline": baseline,
+            "reading": reading,
+            "relative": relative,
+            "q": q,
+            "adjust": adjust,
+        }
+        X, y = plain_tensor(X), plain_tensor(y)
+        if is_fitted(classifier):
+            check_same_rows(X, y)
+            self._judges = Judges(classifier)
         else:
-            shape = _image_shape(X, None)
-            self.classifiers = _fit_judges(X, y, classifier, shape, random_state)
+            self._judges = fit_judges(X, y, classifier, _image_shape(X, None), random_state)
+            warn_near_chance(self._judges.accuracy, self._judges.chance)
+        self.classifiers = self._judges.given
+        self.accuracy, self.chance = self._judges.accuracy, self._judges.chance
+        self._seen = hashes_seen_once(X)
 
     def __call__(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> float:
         """Score a fitted estimator.
@@ -255,37 +351,75 @@ class CounterfactualGenerativenessScorer:
         -------
         score : float
         """
+        effects, options = self._effects(estimator, X, y), self.options
+        return float(_aggregate(effects, options["reading"], "macro", options["relative"], False))
+
+    def details(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> Bunch:
+        """The score with all that it rests on.
+
+        Parameters
+        ----------
+        estimator : estimator with `transform` and `inverse_transform`
+            Fitted.
+        X : array-like of shape (n_samples, ...)
+            Observations.
+        y : array-like of shape (n_samples, n_factors)
+            Their factors.
+
+        Returns
+        -------
+        details : :class:`~sklearn.utils.Bunch`
+            As returned by :func:`counterfactual_generativeness_score`.
+        """
+        effects, options = self._effects(estimator, X, y), self.options
+        return _aggregate(effects, options["reading"], "macro", options["relative"], True)
+
+    def _effects(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> Effects:
         if not _decodes(estimator):
             raise TypeError(_cannot_decode(estimator))
-        effects = _effects(estimator, X, y, self.classifiers, **self.options, strict=False)
-        return float(_aggregate(effects, self.reading, "macro"))
+        check_same_rows(X, y)
+        warn_if_seen(X, self._seen)
+        options = self.options
+        choice = Choice(options["sets"], options["rho"], options["threshold"])
+        selection = Selection(choice, options["q"], options["adjust"])
+        return judged_effects(
+            estimator, X, y, self._judges, selection, options["baseline"], strict=False
+        )
 
     def __repr__(self) -> str:
-        options = {**self.options, "reading": self.reading}
-        listed = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        listed = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
         return f"CounterfactualGenerativenessScorer({listed})"
 
     def __sklearn_clone__(self) -> "CounterfactualGenerativenessScorer":
         return self  # nothing in it changes, and classifiers are fitted once
 
 
-class Effects(NamedTuple):
-    """Effects of moving latents on the probability of the true value."""
+def _aggregate(
+    effects: Effects, reading: str, average: str | None, relative: bool, return_details: bool
+) -> Any:
+    values = np.array(
+        [
+            _generativeness(own, others, reading) if used else 0.0
+            for own, others, used in zip(effects.own, effects.others, effects.used)
+        ]
+    )
+    shares = _relative(values, effects)
+    score = average_of(shares if relative else values, effects.used, average)
+    if not return_details:
+        return score
+    return Bunch(
+        score=score,
+        generativeness=np.where(effects.used, values, np.nan),
+        relative=np.where(effects.used, shares, np.nan),
+        **{name: getattr(effects, name) for name in Effects._fields if name != "used"},
+    )
 
-    own: list[NDArray[np.float64]]
-    """Per factor, of moving its own latents: one value per sample."""
-    others: list[NDArray[np.float64]]
-    """Per factor, of moving all other latents."""
-    used: NDArray[np.bool_]
-    """(n_factors,), which of them can be scored."""
 
-
-def _aggregate(effects: Effects, reading: str, average: str | None) -> Score:
-    values = [
-        _generativeness(own, others, reading) if used else 0.0
-        for own, others, used in zip(*effects)
-    ]
-    return average_of(np.array(values), effects.used, average)
+def _relative(values: NDArray[np.float64], effects: Effects) -> NDArray[np.float64]:
+    """Values as shares of their ceilings; 0 where the ceiling is."""
+    possible = effects.used & (effects.ceiling > 0)
+    ceiling = np.where(possible, effects.ceiling, 1.0)
+    return np.where(possible, np.minimum(values / ceiling, 1.0), 0.0)
 
 
 def _generativeness(own: NDArray, others: NDArray, reading: str) -> float:
@@ -297,157 +431,21 @@ def _generativeness(own: NDArray, others: NDArray, reading: str) -> float:
     return abs(mean) if reading == "average" else max(0.0, mean)
 
 
-def _effects(
-    estimator: Any,
-    X: ArrayLike,
-    y: ArrayLike,
-    judges: list[Any],
-    rho: int,
-    baseline: str,
-    q: float,
-    *,
-    strict: bool,
-) -> Effects:
-    check_same_rows(X, y)
-    codes = np.asarray(estimator.transform(X))
-    checked = check_data(y, codes)
-    n_factors = checked.factors.shape[1]
-    check_rho(rho, checked)
-    if len(judges) != n_factors:
+def _check_twins(X_twin: Any, y_twin: Any, classifiers: Any) -> tuple[Any, Any]:
+    if X_twin is None or y_twin is None:
+        missing = "X_twin" if X_twin is None else "y_twin"
+        raise ValueError(f"Twins need X_twin and y_twin, {missing} is missing. Pass both.")
+    if classifiers is not None:
         raise ValueError(
-            f"classifiers must be one per factor, {n_factors}, got {len(judges)}. Pass a list with "
-            "one fitted classifier for each column of y."
+            "Twins and classifiers are two ways to judge what is generated. Pass X_twin and "
+            "y_twin, or classifiers."
         )
-    used = varied_factors(checked.factors)
-    columns = [_true_columns(judge, labels_of(y, k), k, strict) for k, judge in enumerate(judges)]
-    used &= [bool((column >= 0).any()) for column in columns]
-    sets = _latent_sets(checked, rho, q)
-    target = _baseline(checked.codes, baseline)
-    decode = _Decoder(estimator, X)
-    own: list[list[NDArray]] = [[] for _ in judges]
-    others: list[list[NDArray]] = [[] for _ in judges]
-    for rows in _chunks(len(codes)):
-        present = decode(checked.codes[rows])
-        for k in np.flatnonzero(used):
-            seen = columns[k][rows] >= 0
-            answer = _Answer(judges[k], columns[k][rows][seen])
-            before = answer(present[seen])
-            for effect, moved in ((own, sets[k]), (others, ~sets[k])):
-                if not seen.any() or not moved.any():
-                    effect[k].append(np.zeros(int(seen.sum())))
-                    continue
-                changed = np.where(moved, target[rows], checked.codes[rows])[seen]
-                effect[k].append(np.abs(before - answer(decode(changed))))
-    return Effects([_join(parts) for parts in own], [_join(parts) for parts in others], used)
+    return X_twin, y_twin
 
 
-def _latent_sets(checked: Checked, rho: int, q: float) -> NDArray[np.bool_]:
-    """Which latents (n_factors, n_codes) are those of a factor: the most robust, as in UC."""
-    live = live_codes(checked.codes, warn=False)
-    if not live.any():
-        warn_degenerate("All codes are constant: they generate nothing.")
-    sets = np.zeros((checked.factors.shape[1], len(live)), dtype=bool)
-    sets[:, live] = top_codes(robustness_of(checked, q)[:, live], rho)
-    return sets
-
-
-def _baseline(codes: NDArray[np.float64], kind: str) -> NDArray[np.float64]:
-    """Where each latent of each sample is moved to."""
-    if kind == "zero":
-        return np.zeros_like(codes)
-    if kind == "mean":
-        return np.broadcast_to(codes.mean(axis=0), codes.shape)
-    low, high = codes.min(axis=0), codes.max(axis=0)
-    return np.where(high - codes >= codes - low, high, low)
-
-
-class _Decoder:
-    """Decodes codes to rows in the units of the observations that classifiers were fitted on."""
-
-    def __init__(self, estimator: Any, X: ArrayLike):
-        self.estimator = estimator
-        self.is_uint8 = getattr(X, "dtype", None) == np.uint8 and np.max(X) > 1
-        self.n_features = int(np.prod(np.shape(X)[1:]))
-
-    def __call__(self, codes: NDArray[np.float64]) -> NDArray:
-        decoded = np.asarray(self.estimator.inverse_transform(codes))
-        rows = decoded.reshape(len(decoded), -1)
-        if rows.shape[1] != self.n_features:
-            raise ValueError(
-                f"{type(self.estimator).__name__} decodes to {rows.shape[1]} values, but the "
-                f"observations have {self.n_features}. Pass observations as it decodes them."
-            )
-        if self.is_uint8 and np.abs(rows).max() > _LARGEST_INTENSITY:
-            rows = rows / 255.0
-        return rows
-
-
-class _Answer:
-    """Probability that a classifier gives to the true value."""
-
-    def __init__(self, judge: Any, columns: NDArray[np.intp]):
-        self.judge, self.columns = judge, columns
-
-    def __call__(self, rows: NDArray) -> NDArray[np.float64]:
-        if not len(rows):
-            return np.zeros(0)
-        probabilities = np.asarray(self.judge.predict_proba(rows), dtype=np.float64)
-        return probabilities[np.arange(len(rows)), self.columns]
-
-
-def _fit_judges(
-    X: ArrayLike,
-    y: ArrayLike,
-    classifier: BaseEstimator | None,
-    image_shape: tuple[int, ...] | None,
-    random_state: int | RandomState | None,
-) -> list[Any]:
-    """One classifier per factor; None where the factor has a single value."""
-    check_same_rows(X, y)
-    rows = np.asarray(X)
-    rows = rows.reshape(len(rows), -1)
-    n_factors = check_factors(y).factors.shape[1]
-    if rows.dtype == np.uint8 and rows.max() > 1:
-        rows = rows.astype(np.float32) / 255.0
-    if classifier is None:
-        # Not at the top: metrics load without torch.
-        from ...models._classifier import ImageClassifier
-
-        classifier = ImageClassifier(image_shape=image_shape, random_state=random_state)
-    judges = []
-    for k in range(n_factors):
-        labels = labels_of(y, k)
-        several = len(set(labels.tolist())) > 1
-        judges.append(clone(classifier).fit(rows, labels) if several else None)
-    return judges
-
-
-def _true_columns(judge: Any, labels: NDArray, k: int, strict: bool) -> NDArray[np.intp]:
-    """Column of `predict_proba` that holds the true value, -1 where there is none."""
-    known = {} if judge is None else {v: i for i, v in enumerate(judge.classes_.tolist())}
-    columns = np.array([known.get(label, -1) for label in labels.tolist()], dtype=np.intp)
-    unseen = sorted({str(label) for label in labels[columns < 0].tolist()})
-    if unseen and strict:
-        raise ValueError(
-            f"The classifier of factor {k} must know all its values, but its classes_ lack "
-            f"{', '.join(unseen)}. Fit it on data that have them."
-        )
-    if unseen:
-        warn_degenerate(
-            f"The classifier of factor {k} has not seen the values {', '.join(unseen)}: "
-            f"{int((columns < 0).sum())} samples are left out for this factor. Fit it on more data."
-        )
-    return columns
-
-
-def labels_of(y: ArrayLike, k: int) -> NDArray:
-    """Values of one factor as they were given."""
-    return np.asarray(y.iloc[:, k] if hasattr(y, "iloc") else np.asarray(y)[:, k])
-
-
-def _reach(estimator: Any, X: ArrayLike) -> tuple[Any, ArrayLike]:
+def _reach(estimator: Any, X: ArrayLike, *, twins: bool) -> tuple[Any, ArrayLike]:
     """The estimator, or what is inside of it, that encodes and decodes; and its data."""
-    if not _decodes(estimator):
+    if not _decodes(estimator) and not twins:
         estimator, X = unwrap_estimator(estimator, X)
     if not _decodes(estimator):
         raise TypeError(_cannot_decode(estimator))
@@ -473,12 +471,3 @@ def _image_shape(X: ArrayLike, estimator: Any) -> tuple[int, ...] | None:
         shape = getattr(estimator, "input_shape_", shape)
     is_image = len(shape) == 2 or (len(shape) == 3 and (shape[0] <= 4) != (shape[2] <= 4))
     return tuple(shape) if is_image and np.prod(shape) == np.prod(np.shape(X)[1:]) else None
-
-
-def _chunks(n_rows: int) -> Iterator[slice]:
-    for start in range(0, n_rows, _CHUNK):
-        yield slice(start, start + _CHUNK)
-
-
-def _join(parts: list[NDArray]) -> NDArray[np.float64]:
-    return np.concatenate(parts) if parts else np.zeros(0)

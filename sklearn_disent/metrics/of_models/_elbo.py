@@ -3,10 +3,10 @@
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..._params import Array, AtLeastTwo, PositiveInt, RandomStateLike, validated
+from ..._params import Array, AtLeastTwo, PositiveInt, RandomStateLike, check_options, validated
 from .._estimators import posterior_of, unwrap_estimator
 from .._numeric import gaussian_kl
 from ..information._mixtures import kl_terms_exact, kl_terms_mss, resolved_std
@@ -125,7 +125,7 @@ def elbo_decomposition(
         )
     if method == "mss" and len(mean) < 2:
         raise ValueError("method='mss' needs at least 2 observations, got 1. Use method='exact'.")
-    log_likelihood, kl = estimator.elbo_terms(X)
+    log_likelihood, kl = (_finite(part, estimator) for part in estimator.elbo_terms(X))
     std, rng = resolved_std(mean, log_variance), check_random_state(random_state)
     if method == "exact":
         terms = kl_terms_exact(mean, std, n_samples, rng)
@@ -218,11 +218,29 @@ def elbo_score(
                 f"VAEs here have, and return_std=False; got {type(estimator).__name__} and "
                 f"{return_std=}. Use bound='elbo'."
             )
-        values = estimator.importance_weighted_bound(X, **options)
-    elif return_std:
-        values, errors = estimator.score_samples(X, return_std=True, **options)
-        error = np.sqrt(np.square(errors, dtype=np.float64).sum()) / len(errors)
-        return float(np.mean(values, dtype=np.float64)), float(error)
-    else:
-        values = estimator.score_samples(X, **options)
-    return float(np.mean(values, dtype=np.float64))
+        return _mean(estimator.importance_weighted_bound(X, **options), estimator)
+    if return_std:
+        options["return_std"] = True
+    check_options(estimator.score_samples, options, without={"X"})
+    values = estimator.score_samples(X, **options)
+    if not return_std:
+        return _mean(values, estimator)
+    values, errors = values
+    error = np.sqrt(np.square(errors, dtype=np.float64).sum()) / len(errors)
+    return _mean(values, estimator), float(error)
+
+
+def _mean(values: Any, estimator: Any) -> float:
+    return float(np.mean(_finite(values, estimator), dtype=np.float64))
+
+
+def _finite(values: Any, estimator: Any) -> NDArray:
+    """Refuse bounds that are not finite: their mean would be nan, or say nothing."""
+    values = np.asarray(values)
+    n_wrong = int((~np.isfinite(values)).sum())
+    if n_wrong:
+        raise ValueError(
+            f"{type(estimator).__name__} gives no finite bound for {n_wrong} of {len(values)} "
+            "observations: they are far from all that it was trained on. Check the units of X."
+        )
+    return values

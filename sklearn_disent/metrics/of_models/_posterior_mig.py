@@ -3,20 +3,19 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..._params import Array, Average, FactorBins, NanPolicy, validated
+from ..._params import Array, Average, FactorBins, NanPolicy, averaged
 from .._aggregation import Score
 from .._estimators import posterior_of
 from .._validation import Checked, check_data, warn_degenerate
 from ..information._gaps import mig_of
-from ..information._matrix import Information
 from ..information._mixtures import mixture_information, resolved_std
 
 __all__ = ["posterior_mig_score"]
 
 
-@validated
+@averaged
 def posterior_mig_score(
     estimator: Any,
     X: ArrayLike,
@@ -90,19 +89,28 @@ def posterior_mig_score(
     >>> 0.0 <= posterior_mig_score(vae, y / 2.0, y) <= 1.0
     True
     """
+    options = (factor_bins, sample_weight, nan_policy)
+    data, mean, std = checked_posteriors("posterior_mig_score", estimator, X, y, *options)
+    return mig_of(mixture_information(data.factors, mean, std, data.sample_weight), average)
+
+
+def checked_posteriors(
+    name: str,
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike | None,
+    factor_bins: int | str | None,
+    sample_weight: ArrayLike | None,
+    nan_policy: str,
+) -> tuple[Checked, NDArray[np.float64], NDArray[np.float64]]:
+    """Validated factors, and means and standard deviations of the posteriors."""
     if y is None:
-        raise ValueError("posterior_mig_score needs the factors, got y=None. Pass y.")
+        raise ValueError(f"{name} needs the factors, got y=None. Pass y.")
     mean, log_variance = posterior_of(estimator, X)
     # Side by side, so that missing values and zero weights drop rows of both.
     both = np.hstack([mean, log_variance])
     data = check_data(y, both, factor_bins, nan_policy, sample_weight)
-    return mig_of(_posterior_information(data), average)
-
-
-def _posterior_information(data: Checked) -> Information:
-    """Information of the random codes, from means beside log-variances."""
     if not np.ptp(data.codes, axis=0).any():
         warn_degenerate("All posteriors are the same: they hold no information about any factor.")
     mean, log_variance = np.hsplit(data.codes, 2)
-    std = resolved_std(mean, log_variance)
-    return mixture_information(data.factors, mean, std, data.sample_weight)
+    return data, mean, resolved_std(mean, log_variance)

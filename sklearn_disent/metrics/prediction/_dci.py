@@ -5,8 +5,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, validated
+from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, averaged, validated
 from .._aggregation import Score, average_of, concentration
+from .._groups import Groups, Units, restricted
 from .._validation import check_data, warn_degenerate, warn_single_valued
 from ._predictors import Importance, Predictors, Split, importance_of
 
@@ -29,7 +30,7 @@ class DCIScores(NamedTuple):
     informativeness: float
 
 
-@validated
+@averaged
 def dci_disentanglement_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -38,6 +39,7 @@ def dci_disentanglement_score(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     average: WeightedAverage | None = "weighted",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -71,8 +73,12 @@ def dci_disentanglement_score(
     average : {"weighted", "macro"} or None, default="weighted"
         The mean weighted by importance, as published, the plain mean over codes with some
         importance, or one value per code.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -101,6 +107,8 @@ def dci_disentanglement_score(
     any, the score is 0, with a warning. With a single factor, every code with some importance
     scores 1. Factors with a single value are left out, with a warning.
 
+    Of `groups`, the importances of the columns of a unit are added up: nothing is lost.
+
     References
     ----------
     Eastwood and Williams (2018). A framework for the quantitative evaluation of disentangled
@@ -117,13 +125,15 @@ def dci_disentanglement_score(
     >>> dci_disentanglement_score(factors, mixed, random_state=0) < 0.2
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
+    data, units = restricted(data, groups)
     fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
+    fits = _of_units(fits, units)
     warn_single_valued(fits.used)
     return _disentanglement(fits, average)
 
 
-@validated
+@averaged
 def dci_completeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -132,6 +142,7 @@ def dci_completeness_score(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     average: WeightedAverage | None = "weighted",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -163,8 +174,12 @@ def dci_completeness_score(
         The mean weighted by importance, the plain mean over factors for which some code has
         importance, or one value per factor. The first two are equal for trees, whose importances
         sum to 1 for each factor.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -187,6 +202,8 @@ def dci_completeness_score(
     0; a single code with some importance scores 1. Factors with a single value are left out, with a
     warning (nan if `average` is None). See :func:`dci_disentanglement_score` about the estimator.
 
+    Of `groups`, the importances of the columns of a unit are added up: nothing is lost.
+
     References
     ----------
     Eastwood and Williams (2018). A framework for the quantitative evaluation of disentangled
@@ -203,13 +220,15 @@ def dci_completeness_score(
     >>> dci_completeness_score(factors, doubled, random_state=0) < 0.6
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
+    data, units = restricted(data, groups)
     fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
+    fits = _of_units(fits, units)
     warn_single_valued(fits.used)
     return _completeness(fits, average)
 
 
-@validated
+@averaged
 def dci_informativeness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -243,7 +262,8 @@ def dci_informativeness_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -282,7 +302,7 @@ def dci_informativeness_score(
     >>> dci_informativeness_score(factors, rng.normal(size=(400, 2)), random_state=0) < 0.4
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
     warn_single_valued(fits.used)
     return average_of(fits.informativeness, fits.used, average)
@@ -296,6 +316,7 @@ def dci_scores(
     estimator: Predictors | None = None,
     test_size: OpenShare = 0.25,
     split: Split | None = None,
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -317,8 +338,12 @@ def dci_scores(
         Share of the rows held out at random.
     split : tuple (train, test) of array-likes or None, default=None
         Row indices (or masks) to fit and to score on, instead of a random split.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -335,6 +360,10 @@ def dci_scores(
     dci_completeness_score : Is one code alone important for each factor?
     dci_informativeness_score : How well do all codes together predict each factor?
 
+    Notes
+    -----
+    Of `groups`, the importances of the columns of a unit are added up: nothing is lost.
+
     References
     ----------
     Eastwood and Williams (2018). A framework for the quantitative evaluation of disentangled
@@ -349,10 +378,19 @@ def dci_scores(
     >>> round(scores.disentanglement, 3), round(scores.completeness, 3), scores.informativeness
     (1.0, 1.0, 1.0)
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
+    data, units = restricted(data, groups)
     fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
+    fits = _of_units(fits, units)
     warn_single_valued(fits.used)
     return _dci(fits)
+
+
+def _of_units(fits: Importance, units: Units | None) -> Importance:
+    if units is None:
+        return fits
+    added = [fits.importance[:, unit].sum(axis=1) for unit in units]
+    return fits._replace(importance=np.column_stack(added))
 
 
 def _dci(fits: Importance) -> DCIScores:

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
-from ..._params import Average, FactorBins, NanPolicy, OpenShare, RandomStateLike, validated
+from ..._params import Average, FactorBins, NanPolicy, OpenShare, RandomStateLike, averaged
 from .._aggregation import Score, average_of
 from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
 from ._predictors import Split, run, split_rows, unit_range
@@ -17,7 +17,7 @@ from ._predictors import Split, run, split_rows, unit_range
 __all__ = ["explicitness_score"]
 
 
-@validated
+@averaged
 def explicitness_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -57,7 +57,8 @@ def explicitness_score(
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors fitted at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -100,8 +101,8 @@ def explicitness_score(
     >>> explicitness_score(factors, rng.normal(size=(400, 2)), random_state=0) < 0.2
     True
     """
-    data = check_data(factors, codes, factor_bins, nan_policy)
-    used = varied_factors(data.factors)
+    data = check_data(factors, codes, factor_bins, nan_policy, per_factor=True)
+    used = varied_factors(data)
     aucs = _mean_aucs(data, used, multi_class, test_size, split, n_jobs, random_state)
     return average_of(np.maximum(2 * aucs - 1, 0.0) if adjusted else aucs, used, average)
 
@@ -116,6 +117,9 @@ def _mean_aucs(
     random_state: int | RandomState | None,
 ) -> NDArray[np.float64]:
     """Area under the ROC curve of each factor (n_factors,), the mean over its classes."""
+    if data.parts:
+        rest = (multi_class, test_size, split, n_jobs, random_state)
+        return np.concatenate([_mean_aucs(part, part.varied, *rest) for part in data.parts])
     train, test = split_rows(data, split, test_size, check_random_state(random_state))
     warn_if_constant(data.codes, "they predict no factor")
     # Whether a code varies is asked of the training rows, which set its scale.

@@ -1,6 +1,7 @@
 """Factors predicted from codes: splits, fits, and the matrices that result."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from ..._params import Array, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
 from .._estimators import path_to_model
+from .._groups import Units, units_of
 from .._numeric import standardize
 from .._sharing import shared
 from .._threads import one_thread
@@ -29,8 +31,8 @@ Method = Literal["auto", "r2", "svc"]
 # Shuffles of each code where an estimator has no importances of its own.
 _N_REPEATS = 5
 
-# Codes of linear classifiers are scaled down to this if they are larger.
-_LARGEST_CODE = 1e20
+# Codes of linear classifiers are scaled to these if they are larger or smaller.
+_LARGEST_CODE, _SMALLEST_CODE = 1e20, 1e-100
 
 
 class Task(NamedTuple):
@@ -75,8 +77,28 @@ def correlation_matrix(
     nan_policy: NanPolicy = "raise",
 ) -> NDArray[np.float64]:
     """Absolute Pearson correlation (n_factors, n_codes) of factor values and codes."""
-    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    data = check_data(
+        factors, codes, None, nan_policy, sample_weight, continuous=True, per_factor=True
+    )
     return absolute_correlation(data)
+
+
+@validated
+def spearman_matrix(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    *,
+    sample_weight: Array | None = None,
+    nan_policy: NanPolicy = "raise",
+) -> NDArray[np.float64]:
+    """Absolute rank correlation (n_factors, n_codes) of factor values and codes."""
+    data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
+    weight = data.sample_weight
+    ranks = [
+        np.column_stack([_mid_ranks(column, weight) for column in array.T])
+        for array in (data.values, data.codes)
+    ]
+    return absolute_correlation(data._replace(values=ranks[0], codes=ranks[1]))
 
 
 @validated
@@ -92,7 +114,7 @@ def importance_matrix(
     random_state: RandomStateLike = None,
 ) -> NDArray[np.float64]:
     """Importance (n_factors, n_codes) of every code to a predictor of the factor from all codes."""
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     return importance_of(data, estimator, test_size, split, n_jobs, random_state).importance
 
 
@@ -110,7 +132,7 @@ def predictability_matrix(
     random_state: RandomStateLike = None,
 ) -> NDArray[np.float64]:
     """r^2 or held-out accuracy (n_factors, n_codes) of predicting a factor from one code."""
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
     options = (method, classifier, test_size, split, n_jobs, random_state)
     return predictability_of(data, *options).relevance
 
@@ -125,11 +147,15 @@ def importance_of(
     random_state: int | RandomState | None,
 ) -> Importance:
     """Importance of all codes to one predictor per factor, and how well it predicts."""
+    if data.parts:
+        options = (estimator, test_size, split, n_jobs, random_state)
+        fits = [importance_of(part, *options) for part in data.parts]
+        return Importance(*map(np.concatenate, zip(*fits)))
     warn_if_constant(data.codes, "they predict no factor")
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
     used = np.ptp(data.factors, axis=0) > 0
-    X, predictors = predictors_for(data, estimator, _forests)
+    X, predictors = predictors_for(data, estimator, forests)
     seeds = draw_seeds(rng, len(used))
     targets = [target_of(data, k, predictor) for k, predictor in enumerate(predictors)]
     jobs = [
@@ -151,17 +177,23 @@ def predictability_of(
     split: Split | None,
     n_jobs: int | None,
     random_state: int | RandomState | None,
+    units: Units | None = None,
 ) -> Predictability:
     """How well each single code predicts each factor.
 
     An entry is the r^2 of a linear regression on all rows ("r2"), or the held-out accuracy of a
     linear classifier ("svc"); "auto" takes the latter for categorical factors only.
     """
+    if data.parts:
+        options = (method, classifier, test_size, split, n_jobs, random_state)
+        fits = [predictability_of(part, *options) for part in data.parts]
+        return Predictability(*map(np.concatenate, zip(*fits)))
     warn_if_constant(data.codes, "they predict no factor")
     used = np.ptp(data.factors, axis=0) > 0
     kinds = np.array(data.kinds)
     classified = kinds == "categorical" if method == "auto" else np.full(len(used), method == "svc")
-    relevance = absolute_correlation(data) ** 2
+    units = units or units_of(None, data.codes.shape[1])
+    relevance = _linear_r2(data, units)
     fitted = np.flatnonzero(classified & used)
     if len(fitted) == 0:
         return Predictability(relevance, used)
@@ -169,15 +201,28 @@ def predictability_of(
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
     seeds = draw_seeds(rng, len(used))
-    # The solver squares codes, and does not come to an end with those that overflow.
-    X = data.codes / max(np.abs(data.codes).max() / _LARGEST_CODE, 1.0)
+    X = _solvable(data.codes)
     tasks = [Task(model, X, data.factors[:, k], *parts, seeds[k]) for k in fitted]
-    relevance[fitted] = run([(_single_code_scores, task) for task in tasks], n_jobs)
+    score = partial(_unit_scores, units=units)
+    relevance[fitted] = run([(score, task) for task in tasks], n_jobs)
     return Predictability(relevance, used)
+
+
+def _solvable(codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Codes for a solver that squares them, and does not come to an end with those that overflow
+    or vanish. The small ones tell it nothing in either scale."""
+    X = codes / max(np.abs(codes).max() / _LARGEST_CODE, 1.0)
+    largest = np.abs(X).max(axis=0)
+    is_small = (largest > 0) & (largest < _SMALLEST_CODE)
+    # In two steps: one factor would overflow.
+    unit = np.where(is_small, X / np.where(is_small, largest, 1.0), 0.0)
+    return np.where(is_small, unit * _SMALLEST_CODE, X)
 
 
 def absolute_correlation(data: Checked) -> NDArray[np.float64]:
     """Absolute Pearson correlation of factor values and codes, 0 where either is constant."""
+    if data.parts:
+        return np.vstack([absolute_correlation(part) for part in data.parts])
     weight = data.sample_weight
     Y, Z = standardize(data.values, weight), standardize(data.codes, weight)
     if weight is not None:
@@ -185,18 +230,40 @@ def absolute_correlation(data: Checked) -> NDArray[np.float64]:
     return np.clip(np.abs(Y.T @ Z) / len(Z), 0.0, 1.0)
 
 
+def _mid_ranks(
+    column: NDArray[np.float64], weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Ranks, equal for equal values; with weights those of rows that are repeated as often."""
+    place = np.unique(column, return_inverse=True)[1]
+    counts = np.bincount(place, weight)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
+
+
+def _linear_r2(data: Checked, units: Units) -> NDArray[np.float64]:
+    """r^2 (n_factors, n_units) of linear regressions on the columns of each unit, of all rows."""
+    single = absolute_correlation(data) ** 2
+    columns = []
+    for unit in units:
+        if len(unit) == 1:
+            columns.append(single[:, unit[0]])
+            continue
+        Y, Z = standardize(data.values), standardize(data.codes[:, unit])
+        fitted = Z @ np.linalg.lstsq(Z, Y, rcond=1e-10)[0]
+        columns.append(np.clip((fitted**2).mean(axis=0), 0.0, 1.0))
+    return np.column_stack(columns)
+
+
 def split_rows(
     data: Checked,
     split: Split | None,
     test_size: float,
     rng: RandomState,
-    max_samples: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows to fit on and rows to score on: those given, or a random split with both non-empty."""
     n_samples = len(data.codes)
     if split is None:
-        order = rng.permutation(n_samples)[:max_samples]
-        n_test = min(max(round(test_size * len(order)), 1), len(order) - 1)
+        order = rng.permutation(n_samples)
+        n_test = min(max(round(test_size * n_samples), 1), n_samples - 1)
         return order[n_test:], order[:n_test]
     if len(split) != 2:
         raise ValueError(f"split must be a pair (train, test) of row indices, got {len(split)}.")
@@ -296,15 +363,19 @@ def fit_and_predict(task: Task) -> tuple[BaseEstimator | None, float]:
     first = y[train[0]]
     if (y[train] == first).all():
         return None, held_out_score(predictor, y[test], np.full(len(test), first))
+    model = seeded(predictor, seed).fit(X[train], y[train])
+    return model, held_out_score(model, y[test], model.predict(X[test]))
+
+
+def seeded(predictor: BaseEstimator, seed: int) -> BaseEstimator:
+    """A copy of an estimator whose random states are set; those that the user has set stay."""
     model = clone(predictor)
-    # Seeds that the user has set stay.
     unset = {
         name: int(seed)
         for name, value in model.get_params(deep=True).items()
         if value is None and name.rpartition("__")[2] == "random_state"
     }
-    model.set_params(**unset).fit(X[train], y[train])
-    return model, held_out_score(model, y[test], model.predict(X[test]))
+    return model.set_params(**unset)
 
 
 def held_out_score(predictor: BaseEstimator, y: NDArray, predicted: NDArray) -> float:
@@ -362,12 +433,11 @@ def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] |
     return None
 
 
-def _single_code_scores(task: Task) -> list[float]:
-    columns = range(task.X.shape[1])
-    return [fit_and_predict(task._replace(X=task.X[:, [j]]))[1] for j in columns]
+def _unit_scores(task: Task, units: Units) -> list[float]:
+    return [fit_and_predict(task._replace(X=task.X[:, unit]))[1] for unit in units]
 
 
-def _forests() -> tuple[BaseEstimator, BaseEstimator]:
+def forests() -> tuple[BaseEstimator, BaseEstimator]:
     # All codes compete for every split: with a random subset, codes independent of the factor
     # would be split on for want of others, and perfect codes would not score 1.
     # Leaves of 2: larger ones miss what gradient boosting finds in fine structure of a code,

@@ -2,15 +2,16 @@
 
 from numpy.typing import ArrayLike
 
-from ..._params import Average, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
+from ..._params import Average, NanPolicy, OpenShare, Predictor, RandomStateLike, averaged
 from .._aggregation import Score, average_of, top_gap
+from .._groups import Groups, restricted
 from .._validation import check_data, warn_single_valued
 from ._predictors import Method, Predictability, Split, predictability_of
 
 __all__ = ["sap_score"]
 
 
-@validated
+@averaged
 def sap_score(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -20,6 +21,7 @@ def sap_score(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     average: Average | None = "macro",
+    groups: Groups | None = None,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -51,8 +53,12 @@ def sap_score(
         Row indices (or masks) for classifiers to fit and to score on, instead of a random split.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    groups : int, list of lists of int or None, default=None
+        Columns that are one unit: their number, or those of each unit. None takes each column as a
+        unit.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error or drops its row.
+        Whether a missing value is an error or drops its row: a label for its factor alone, a code
+        for all factors. A label of -1 is missing.
     n_jobs : int or None, default=None
         Factors classified at once, in threads. It does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -82,6 +88,9 @@ def sap_score(
     :math:`r^2` of 0. A single code is compared with 0. Factors with a single value are left out,
     with a warning (nan if `average` is None).
 
+    Of `groups`, a factor is predicted from all columns of a unit at once; the :math:`r^2`, which is
+    of the same rows, grows with their number by chance.
+
     References
     ----------
     Kumar, Sattigeri and Balakrishnan (2018). Variational inference of disentangled latent
@@ -98,9 +107,10 @@ def sap_score(
     >>> round(sap_score(factors, rng.normal(size=(2000, 2))), 2)
     0.0
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
+    data, units = restricted(data, groups)
     options = (method, classifier, test_size, split, n_jobs, random_state)
-    fits = predictability_of(data, *options)
+    fits = predictability_of(data, *options, units)
     return _sap(fits, average)
 
 

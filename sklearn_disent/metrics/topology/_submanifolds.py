@@ -7,6 +7,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 
+from ... import _arrays
 from ..._params import HasMethods
 from .._generators import applied, as_array, is_module
 from .._validation import Checked, varied_factors, warn_degenerate
@@ -61,7 +62,7 @@ def factor_families(
     Values with too few rows to draw landmarks from are left out, and so are factors without any
     value left; each with a warning.
     """
-    images = np.asarray(X)
+    images = _arrays.as_numbers(X, "X")
     if images.ndim < 2:
         raise ValueError(f"X must have shape (n_samples, ...), got shape {images.shape}.")
     if len(images) != data.n_given:

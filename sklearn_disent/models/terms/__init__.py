@@ -16,11 +16,13 @@ from ._codes import (
 from ._elbo import (
     KLParts,
     bernoulli_nll,
+    categorical_kl,
     gaussian_entropy,
     gaussian_kl,
     gaussian_log_density,
     gaussian_nll,
     kl_parts,
+    laplace_transition_kl,
     mss_log_weights,
     standard_log_prior,
 )
@@ -40,6 +42,8 @@ __all__ = [
     "bernoulli_nll",
     "gaussian_nll",
     "gaussian_kl",
+    "categorical_kl",
+    "laplace_transition_kl",
     "gaussian_log_density",
     "gaussian_entropy",
     "standard_log_prior",

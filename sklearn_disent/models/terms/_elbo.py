@@ -7,6 +7,13 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+# Squares of smaller ones vanish, those of their inverses overflow.
+_LEAST_SIGMA = 1e-150
+
+# Entries of the largest array of densities; larger batches are taken in parts.
+_MAX_ENTRIES = 2**26
 
 # -- likelihoods and divergences -------------------------------------------------------------
 
@@ -70,6 +77,11 @@ def gaussian_nll(x: Tensor, mean: Tensor, sigma: float) -> Tensor:
     >>> terms.gaussian_nll(torch.zeros(1, 2), torch.zeros(1, 2), sigma=1.0)
     tensor([1.8379])
     """
+    if not _LEAST_SIGMA <= sigma <= 1 / _LEAST_SIGMA:
+        raise ValueError(
+            f"sigma must be from {_LEAST_SIGMA:g} to {1 / _LEAST_SIGMA:g}, where its square is a "
+            f"number that training can use, got {sigma}. Scale X instead."
+        )
     n_values = x[0].numel()
     squares = (x - mean).flatten(1).pow(2).sum(1)
     return squares / (2 * sigma**2) + n_values * (math.log(sigma) + 0.5 * math.log(2 * math.pi))
@@ -186,6 +198,78 @@ def standard_log_prior(z: Tensor) -> Tensor:
     return -0.5 * (z.pow(2) + math.log(2 * math.pi))
 
 
+def categorical_kl(logits: Tensor) -> Tensor:
+    """KL divergence of categorical distributions from the uniform one: ``log K - H(p)``.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., K)
+        Logarithms of the probabilities, up to a constant.
+
+    Returns
+    -------
+    kl : Tensor of shape (...)
+        In nats, from 0 to ``log K``.
+
+    See Also
+    --------
+    gaussian_kl : For Gaussian latents.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_disent.models import terms
+    >>> terms.categorical_kl(torch.zeros(1, 3))
+    tensor([0.])
+    """
+    log_p = F.log_softmax(logits, dim=-1)
+    entropy = -(log_p.exp() * log_p).sum(-1)
+    return (math.log(logits.shape[-1]) - entropy).clamp(min=0.0)
+
+
+def laplace_transition_kl(
+    mean: Tensor, log_var: Tensor, other_mean: Tensor, other_log_var: Tensor, rate: float
+) -> Tensor:
+    """Mean KL divergence of a Gaussian from a Laplace density around another Gaussian's draw.
+
+    ``E_{a ~ N(other)} KL(N(mean, exp(log_var)), Laplace(a, rate))``, elementwise: the density is
+    ``rate / 2 exp(-rate |z - a|)``. As z - a is Gaussian, the expectation of its absolute value is
+    that of a folded normal distribution, in closed form.
+
+    Parameters
+    ----------
+    mean, log_var : Tensor
+        Means and log-variances of the later codes.
+    other_mean, other_log_var : Tensor
+        Those of the earlier codes.
+    rate : float
+        One over the mean step of a code.
+
+    Returns
+    -------
+    kl : Tensor
+        In nats, of the shape of the arguments.
+
+    See Also
+    --------
+    gaussian_kl : The divergence from a Gaussian.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklearn_disent.models import terms
+    >>> zero = torch.zeros(1)
+    >>> round(float(terms.laplace_transition_kl(zero, zero, zero, zero, rate=1.0)), 3)
+    0.403
+    """
+    variance = log_var.exp() + other_log_var.exp()
+    gap = mean - other_mean
+    std = variance.sqrt()
+    distance = std * math.sqrt(2 / math.pi) * (-gap.square() / (2 * variance)).exp()
+    distance = distance + gap * torch.erf(gap / (std * math.sqrt(2)))
+    return rate * distance - math.log(rate / 2) - gaussian_entropy(log_var)
+
+
 # -- the KL divergence in three parts (Chen et al. 2018) -------------------------------------
 
 
@@ -225,13 +309,18 @@ def mss_log_weights(n_batch: int, n_data: int, **options: Any) -> Tensor:
     >>> terms.mss_log_weights(3, 100).exp().sum(1)
     tensor([1., 1., 1.])
     """
+    return _mss_rows(0, n_batch, n_batch, n_data, **options)
+
+
+def _mss_rows(start: int, stop: int, n_batch: int, n_data: int, **options: Any) -> Tensor:
+    """Some rows of `mss_log_weights`."""
     if n_batch == 1:  # the own posterior is all there is
         return torch.zeros(1, 1, **options)
     others = n_batch - 1
-    weights = torch.full((n_batch, n_batch), 1 / others, **options)
-    row = torch.arange(n_batch, device=weights.device)
-    weights[row, (row + 1) % n_batch] = (n_data - others) / (n_data * others)
-    weights[row, row] = 1 / n_data
+    weights = torch.full((stop - start, n_batch), 1 / others, **options)
+    row = torch.arange(start, stop, device=weights.device)
+    weights[row - start, (row + 1) % n_batch] = (n_data - others) / (n_data * others)
+    weights[row - start, row] = 1 / n_data
     return weights.log()
 
 
@@ -280,20 +369,36 @@ def kl_parts(
     >>> parts.index_code_mi  # two posteriors that do not overlap: log 2
     tensor(0.6931)
     """
-    log_q = gaussian_log_density(z[:, None], mean[None], log_var[None])  # (B, B, D)
-    if estimator == "mss":
-        log_w = mss_log_weights(len(z), n_data, dtype=z.dtype, device=z.device)
-        joint = torch.logsumexp(log_w + log_q.sum(2), 1)
-        marginals = torch.logsumexp(log_w[:, :, None] + log_q, 1).sum(1)
-    elif estimator == "mws":
-        offset = math.log(len(z) * n_data)
-        joint = torch.logsumexp(log_q.sum(2), 1) - offset
-        marginals = (torch.logsumexp(log_q, 1) - offset).sum(1)
-    else:
+    if estimator not in ("mss", "mws"):
         raise ValueError(f"estimator must be 'mss' or 'mws', got {estimator!r}.")
+    n_rows = max(1, _MAX_ENTRIES // z.numel())
+    args = (z, mean, log_var, n_data, estimator)
+    if n_rows >= len(z):
+        joint, marginals = _log_aggregates(0, len(z), *args)
+    else:
+        # Each part is computed again for its gradient: kept, they would be as large as the whole.
+        parts = [
+            checkpoint(_log_aggregates, i, min(i + n_rows, len(z)), *args, use_reentrant=False)
+            for i in range(0, len(z), n_rows)
+        ]
+        joint, marginals = (torch.cat(part) for part in zip(*parts))
     own = gaussian_log_density(z, mean, log_var).sum(1)
     return KLParts(
         (own - joint).mean(),
         (joint - marginals).mean(),
         (marginals - log_prior(z).sum(1)).mean(),
     )
+
+
+def _log_aggregates(
+    start: int, stop: int, z: Tensor, mean: Tensor, log_var: Tensor, n_data: int, estimator: str
+) -> tuple[Tensor, Tensor]:
+    """``log q(z_i)`` and ``sum_d log q(z_id)`` for the rows i from `start` to `stop`."""
+    log_q = gaussian_log_density(z[start:stop, None], mean[None], log_var[None])  # (rows, B, D)
+    if estimator == "mss":
+        log_w = _mss_rows(start, stop, len(z), n_data, dtype=z.dtype, device=z.device)
+        joint = torch.logsumexp(log_w + log_q.sum(2), 1)
+        return joint, torch.logsumexp(log_w[:, :, None] + log_q, 1).sum(1)
+    offset = math.log(len(z) * n_data)
+    joint = torch.logsumexp(log_q.sum(2), 1) - offset
+    return joint, (torch.logsumexp(log_q, 1) - offset).sum(1)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn_disent.metrics import (
     factorized_support_distance,
 )
+from sklearn_disent.metrics.independence import _support
 
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
@@ -52,3 +53,26 @@ def test_support_distance_of_batches_repeats_and_is_larger():
 def test_support_distance_ignores_frequency():
     often = np.repeat(CORNERS, [1, 50, 1, 700], axis=0)
     assert factorized_support_distance(often) == 0.0
+
+
+@pytest.mark.parametrize("kind", ["normal", "correlated", "grid", "line", "factorized"])
+def test_search_finds_the_maximum_of_all_combinations(monkeypatch, kind):
+    rng = np.random.default_rng(0)
+    codes = rng.normal(size=(400, 3))
+    if kind == "correlated":
+        codes = codes @ rng.normal(size=(3, 3))
+    elif kind == "grid":
+        codes = codes.round(1)
+    elif kind == "line":
+        codes[:, 1] = codes[:, 0] ** 3
+    elif kind == "factorized":
+        codes = np.stack(np.meshgrid(*[range(7)] * 3), axis=-1).reshape(-1, 3)
+    searched = factorized_support_distance(codes, batch_size=None)
+    monkeypatch.setattr(_support, "_FEW", len(codes))
+    assert searched == factorized_support_distance(codes, batch_size=None)
+
+
+def test_many_rows_are_compared_at_once():
+    """Cubic time would take an hour."""
+    codes = np.random.default_rng(0).uniform(size=(20_000, 2))
+    assert 0 < factorized_support_distance(codes, batch_size=None) < 0.01

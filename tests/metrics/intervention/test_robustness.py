@@ -12,12 +12,16 @@ from sklearn_disent.metrics import irs_score, relevance_matrix, unconfoundedness
 from sklearn_disent.metrics.intervention._robustness import (
     _deviation_quantile,
     _irs,
-    _unconfoundedness,
 )
+from sklearn_disent.metrics.intervention._sets import overlap_score, top_codes
 
 # All combinations of two binary factors.
 GRID = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 ROTATION = np.array([[1.0, 1.0], [1.0, -1.0]])
+
+
+def unconfoundedness_of(matrix, rho):
+    return overlap_score(top_codes(matrix, rho))
 
 
 def test_toy_of_perfect_codes():
@@ -63,16 +67,16 @@ def test_irs_aggregation_weighs_codes_by_deviation():
 
 
 def test_unconfoundedness_of_hand_made_matrices():
-    assert _unconfoundedness(np.eye(3), 1) == 1.0
-    assert _unconfoundedness(np.ones((3, 3)), 1) == 0.0
+    assert unconfoundedness_of(np.eye(3), 1) == 1.0
+    assert unconfoundedness_of(np.ones((3, 3)), 1) == 0.0
     # Sets {0, 1}, {1, 2}, {0, 1}: overlaps 1/3, 1, 1/3.
     matrix = np.array([[0.9, 0.8, 0.1], [0.1, 0.8, 0.9], [0.9, 0.8, 0.0]])
-    assert _unconfoundedness(matrix, 2) == pytest.approx(1 - 5 / 9)
+    assert unconfoundedness_of(matrix, 2) == pytest.approx(1 - 5 / 9)
 
 
 def test_unconfoundedness_breaks_ties_of_rounding_by_order():
     matrix = np.array([[0.5, 0.5 + 1e-15], [0.5, 0.5]])
-    assert _unconfoundedness(matrix, 1) == 0.0
+    assert unconfoundedness_of(matrix, 1) == 0.0
 
 
 @settings(derandomize=True, max_examples=40, deadline=None, database=None)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from sklearn_disent.datasets import make_candle_like, render_candle_like
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import (
     CounterfactualGenerativenessScorer,
@@ -22,8 +24,9 @@ from sklearn_disent.metrics import (
     get_scorer,
     multimetric_scorer,
 )
-from sklearn_disent.metrics.of_models._counterfactual import _baseline, _generativeness
-from sklearn_disent.models._classifier import ImageClassifier
+from sklearn_disent.metrics.of_models._counterfactual import _generativeness
+from sklearn_disent.metrics.of_models._effects import baseline_of
+from sklearn_disent.models import FactorClassifier
 
 REFERENCE = json.loads(
     (Path(__file__).parents[2] / "reference" / "causal" / "uc_cg_irs.json").read_text()
@@ -150,9 +153,9 @@ def test_duplicated_latent_by_hand():
 def test_baselines_by_hand():
     codes = np.array([[0.0], [1.0], [4.0], [2.0]])
     # 2 is as far from 0 as from 4: the largest value is taken.
-    np.testing.assert_array_equal(_baseline(codes, "farthest"), [[4.0], [4.0], [0.0], [4.0]])
-    np.testing.assert_array_equal(_baseline(codes, "zero"), np.zeros((4, 1)))
-    np.testing.assert_array_equal(_baseline(codes, "mean"), np.full((4, 1), 1.75))
+    np.testing.assert_array_equal(baseline_of(codes, "farthest"), [[4.0], [4.0], [0.0], [4.0]])
+    np.testing.assert_array_equal(baseline_of(codes, "zero"), np.zeros((4, 1)))
+    np.testing.assert_array_equal(baseline_of(codes, "mean"), np.full((4, 1), 1.75))
     # At the baseline 0, samples with the value 0 do not change.
     assert score(Toy(), baseline="zero") == 0.5
     # The mean, 0.5, reads as 0.
@@ -201,7 +204,7 @@ def test_default_classifier_judges_a_perfect_model(pictures):
 
 def test_units_of_decoded_uint8_images_do_not_matter(pictures):
     options = {
-        "classifiers": ImageClassifier(image_shape=(8, 8), max_iter=50, random_state=0),
+        "classifiers": FactorClassifier(max_epochs=4, random_state=0),
         "random_state": 0,
     }
     first, second, bright = (
@@ -267,18 +270,187 @@ def test_classifiers_must_fit_the_factors(pictures):
         counterfactual_generativeness_score(model, X, y, classifiers=few)
 
 
-def test_image_classifier_follows_scikit_learn(pictures):
+def test_one_classifier_of_all_factors_is_a_judge(pictures):
     X, y = pictures
     rows = X.reshape(300, -1) / 255.0
-    net = ImageClassifier(image_shape=(8, 8), max_iter=100, random_state=0)
-    proba = net.fit(rows, y[:, 0]).predict_proba(rows)
-    np.testing.assert_allclose(proba.sum(1), 1.0, rtol=1e-5)
-    assert net.score(rows, y[:, 0]) == 1.0
-    np.testing.assert_array_equal(clone(net).fit(rows, y[:, 0]).predict_proba(rows), proba)
-    flat = ImageClassifier(max_iter=100, random_state=0).fit(rows, y[:, 0])
-    assert flat.score(rows, y[:, 0]) == 1.0
-    copied = pickle.loads(pickle.dumps(flat))
-    np.testing.assert_array_equal(copied.predict(rows), flat.predict(rows))
+    both = RandomForestClassifier(20, random_state=0).fit(rows, y)
+    value = counterfactual_generativeness_score(Blocks(), X, y, classifiers=both)
+    each = [SingleOutput(both, k) for k in range(2)]
+    assert value == counterfactual_generativeness_score(Blocks(), X, y, classifiers=each)
+    judge = FactorClassifier(image_shape=(8, 8), max_epochs=10, random_state=0).fit(X, y)
+    assert counterfactual_generativeness_score(Blocks(), X, y, classifiers=judge) > 0.9
+
+
+class SingleOutput(ClassifierMixin, BaseEstimator):
+    """One output of a classifier of several."""
+
+    def __init__(self, several, k):
+        self.several = several
+        self.k = k
+
+    def fit(self, X, y):
+        return self
+
+    @property
+    def classes_(self):
+        return self.several.classes_[self.k]
+
+    def predict_proba(self, X):
+        return self.several.predict_proba(X)[self.k]
+
+
+def test_relative_score_divides_by_what_the_judge_gives_to_real_images():
+    found = score(Toy(), classifiers=pixels(0.9), return_details=True)
+    assert found.score == pytest.approx(0.8, abs=1e-15)
+    np.testing.assert_allclose(found.ceiling, [0.9, 0.9])
+    np.testing.assert_allclose(found.relative, [0.8 / 0.9] * 2)
+    np.testing.assert_array_equal(found.accuracy, [1.0, 1.0])
+    np.testing.assert_array_equal(found.chance, [0.5, 0.5])
+    np.testing.assert_array_equal(found.sets, np.eye(2, dtype=bool))
+    np.testing.assert_allclose(found.own[0], [0.8] * 4)
+    np.testing.assert_array_equal(found.others[1], [0.0] * 4)
+    relative = score(Toy(), classifiers=pixels(0.9), relative=True)
+    assert relative == pytest.approx(0.8 / 0.9)
+
+
+def test_judges_near_chance_are_warned_about(pictures):
+    X, y = pictures
+    noise = np.random.default_rng(3).integers(0, 2, 300)
+    labels = np.column_stack([y[:, 0], noise])
+    message = r"hardly better than chance: accuracy of factor 1 0\.\d\d \(chance 0\.\d\d\)\. What"
+    with pytest.warns(DegenerateScoreWarning, match=message):
+        counterfactual_generativeness_score(
+            Blocks(), X, labels, classifiers=DecisionTreeClassifier(), random_state=0
+        )
+    judge = FactorClassifier(max_epochs=5, random_state=0)
+    with pytest.warns(DegenerateScoreWarning, match=message):
+        scorer = CounterfactualGenerativenessScorer(X, labels, judge)
+    assert scorer.accuracy[0] > 0.9 > scorer.accuracy[1]
+    assert np.isfinite(scorer.chance).all()
+
+
+def test_scorer_recognizes_what_its_judges_were_fitted_on():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, (400, 2))
+    X = y + 0.1 * rng.normal(size=(400, 2))
+    scorer = CounterfactualGenerativenessScorer(X[:200], y[:200], DecisionTreeClassifier())
+    with pytest.warns(DegenerateScoreWarning, match="fitted on 50 of the 100 samples"):
+        scorer(Toy(), X[150:250], y[150:250])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scorer(Toy(), X[200:], y[200:])
+
+
+def test_sets_of_latents_can_be_chosen_otherwise():
+    rotated = Toy(ROTATION, lambda z: z @ ROTATION / 2)
+    top = score(rotated, return_details=True)
+    np.testing.assert_array_equal(top.sets, [[True, False], [True, False]])
+    matched = score(rotated, sets="matching", return_details=True)
+    np.testing.assert_array_equal(matched.sets.sum(axis=0), [1, 1])
+    several = score(Toy(), sets="threshold", threshold=0.0, return_details=True)
+    assert several.sets.all()
+    with pytest.warns(DegenerateScoreWarning, match=r"No code was chosen for factors \[0, 1\]"):
+        score(rotated, sets="threshold", threshold=0.9)
+
+
+def test_details_of_a_scorer(pictures):
+    X, y = pictures
+    scorer = CounterfactualGenerativenessScorer(
+        X[:150], y[:150], DecisionTreeClassifier(random_state=0), relative=True
+    )
+    found = scorer.details(Blocks(), X[150:], y[150:])
+    assert found.score == scorer(Blocks(), X[150:], y[150:])
+    assert found.score == pytest.approx(found.relative.mean())
+    assert "relative=True" in repr(scorer)
+
+
+# -- twins -----------------------------------------------------------------------------------
+
+
+def twins():
+    """Every row of the grid twice, with its twin under a change of either factor."""
+    X = np.repeat(GRID, 2, axis=0)
+    X_twin = X.copy()
+    X_twin[::2, 0] = 1 - X_twin[::2, 0]
+    X_twin[1::2, 1] = 1 - X_twin[1::2, 1]
+    return X, X_twin
+
+
+def twin_score(toy, **options):
+    X, X_twin = twins()
+    return counterfactual_generativeness_score(
+        toy, X.astype(float), X, X_twin=X_twin.astype(float), y_twin=X_twin, **options
+    )
+
+
+def test_twins_judge_toys_without_a_classifier():
+    assert twin_score(Toy()) == 1.0
+    assert twin_score(Toy(decode=np.zeros_like)) == 0.0
+    # Own latents make the change, and half of an unwanted one: 1 - 1/2; the others just as well.
+    assert twin_score(Toy(ROTATION, lambda z: z @ ROTATION / 2)) == pytest.approx(0.0, abs=1e-12)
+    # A faint decoder explains 1 - .5^2 of the change; relative to all latents that is all.
+    faint = Toy(decode=lambda z: 0.5 * z)
+    assert twin_score(faint) == pytest.approx(0.75)
+    assert twin_score(faint, relative=True) == pytest.approx(1.0)
+    swapped = Toy(np.eye(2)[::-1], lambda z: z)
+    assert twin_score(swapped) == 0.0
+
+
+def test_details_of_twins_hold_every_effect():
+    found = twin_score(Toy(), return_details=True)
+    assert [len(effects) for effects in (*found.own, *found.others)] == [4] * 4
+    np.testing.assert_array_equal(found.own[0], np.ones(4))
+    np.testing.assert_array_equal(found.ceiling, [1.0, 1.0])
+    assert np.isnan(found.accuracy).all()
+
+
+def test_twins_that_are_none_are_named():
+    X, X_twin = twins()
+    both = 1 - X
+    with pytest.raises(ValueError, match=r"sample 0 differs in factors \[0, 1\]"):
+        counterfactual_generativeness_score(Toy(), X, X, X_twin=both, y_twin=both)
+    with pytest.raises(ValueError, match="y_twin is missing"):
+        counterfactual_generativeness_score(Toy(), X, X, X_twin=X_twin)
+    with pytest.raises(ValueError, match="two ways to judge"):
+        twin_score(Toy(), classifiers=pixels())
+    with pytest.raises(ValueError, match="X_twin must have one row per row of y, 8, got 3"):
+        counterfactual_generativeness_score(Toy(), X, X, X_twin=X_twin[:3], y_twin=X_twin)
+    with pytest.warns(DegenerateScoreWarning, match=r"No twin differs visibly in factors \[1\]"):
+        counterfactual_generativeness_score(
+            Toy(), X[::2], X[::2], X_twin=X_twin[::2], y_twin=X_twin[::2]
+        )
+
+
+def test_twins_of_the_look_alike_judge_its_renderer():
+    # Factors of the first images are read from the list; the twin is the same with another color.
+    options = {"image_shape": (16, 16), "random_state": 0, "jitter": 0.0}
+    y = make_candle_like(12, **options).target
+    data = make_candle_like(12, do={"color": (y[:, 1] + 1) % 5}, twins=True, **options)
+    known = {
+        image.tobytes(): row
+        for part in (data, data.twins)
+        for image, row in zip(part.images, part.target)
+    }
+
+    class Renderer(Toy):
+        def transform(self, X):
+            return np.array([known[image.tobytes()] for image in X], dtype=float)
+
+        def inverse_transform(self, X):
+            return render_candle_like(np.rint(X).astype(int), image_shape=(16, 16))[0] / 255.0
+
+    with pytest.warns(DegenerateScoreWarning, match="No twin differs visibly in factors"):
+        value = counterfactual_generativeness_score(
+            Renderer(),
+            data.images,
+            data.target,
+            X_twin=data.twins.images,
+            y_twin=data.twins.target,
+            sets="matching",
+            average=None,
+        )
+    assert value[1] > 0.99
+    assert np.isnan(np.delete(value, 1)).all()
 
 
 # -- degenerate input ------------------------------------------------------------------------

@@ -85,3 +85,31 @@ def test_decomposition_of_a_vae_is_its_bound(vae):
     # Only 16 different observations: their index cannot be known better.
     assert terms.index_code_mi < np.log(16) + 0.1
     assert 0 < posterior_mig_score(model, X, y) < 1
+
+
+@pytest.mark.parametrize("options", [{}, {"bound": "importance_weighted"}, {"return_std": True}])
+def test_observations_without_a_finite_bound_are_refused(vae, options):
+    model, X, _ = vae
+    far = np.vstack([X[:5], X[:2] + 1e37])
+    with pytest.raises(ValueError, match=r"no finite .* for 2 of 7 .*units of X"):
+        elbo_score(model, far, **options)
+    with pytest.raises(ValueError, match=r"no finite .* for 2 of 7"):
+        elbo_decomposition(model, far)
+
+
+def test_bounds_of_other_estimators_are_checked_as_well(Posterior):
+    class Far(Posterior):
+        def elbo_terms(self, X):
+            return np.full(len(X), -np.inf), np.zeros(len(X))
+
+    far = Far().fit(None)
+    with pytest.raises(ValueError, match="Far gives no finite bound for 3 of 3 observations"):
+        elbo_score(far, np.zeros((3, 2)))
+    with pytest.raises(ValueError, match=r"no finite bound"):
+        elbo_decomposition(far, np.arange(6.0).reshape(3, 2))
+
+
+def test_an_exact_likelihood_has_no_draws():
+    pca = PCA().fit(np.random.default_rng(0).normal(size=(20, 2)))
+    with pytest.raises(TypeError, match="score_samples has no option 'n_draws'"):
+        elbo_score(pca, np.zeros((3, 2)), n_draws=3)

@@ -56,3 +56,17 @@ def test_sap_takes_another_classifier_and_refuses_continuous_classes():
         sap_score(factors + 0.5 * np.sin(factors), codes, method="svc")
     with pytest.raises(ValueError, match="classifier must be a classifier"):
         sap_score(factors, codes, method="svc", classifier=Lasso())
+
+
+@pytest.mark.timeout(60, method="thread")
+@pytest.mark.parametrize("scale", [5e-324, 1e-200, 1e-160, 1e-120])
+def test_tiny_codes_do_not_keep_the_solver_forever(scale):
+    factors = np.random.default_rng(0).integers(3, size=(60, 1))
+    codes = np.column_stack([factors * scale, factors[:, 0] + 0.1])
+    score = sap_score(factors, codes, method="svc", random_state=0)
+    # To this classifier the limit of small codes is a constant one.
+    codes[:, 0] = 0.0
+    assert score == sap_score(factors, codes, method="svc", random_state=0)
+    scaled = make_pipeline(StandardScaler(), LinearSVC())
+    tiny = sap_score(factors, factors * scale, method="svc", classifier=scaled, random_state=0)
+    assert tiny == sap_score(factors, factors, method="svc", classifier=scaled, random_state=0)

@@ -1,0 +1,176 @@
+"""The four properties of seed 000 as conditional information, its theorems, and the ledger."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from sklearn_disent.exceptions import DegenerateScoreWarning
+from sklearn_disent.metrics import (
+    code_ledger,
+    minimality_score,
+    property_information,
+    sufficiency_score,
+)
+from sklearn_disent.metrics.information._properties import conditional_information, joint_labels
+
+LOG_2 = np.log(2)
+
+# Small populations have few rows per combination, and no sampling error.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn_disent.exceptions.DegenerateScoreWarning")
+
+
+def bits(n):
+    """All combinations of n bits, equally often: a population without sampling error."""
+    return np.indices((2,) * n).reshape(n, -1).T
+
+
+@st.composite
+def populations(draw):
+    """Rows (y1, y2, n) with any frequencies, and two codes that are functions of the row."""
+    counts = draw(
+        st.lists(st.integers(0, 4), min_size=12, max_size=12).filter(lambda c: sum(c) > 1)
+    )
+    cells = np.indices((2, 3, 2)).reshape(3, -1).T
+    rows = np.repeat(np.arange(12), counts)
+    maps = draw(st.lists(st.integers(0, 2), min_size=24, max_size=24))
+    return cells[rows], np.reshape(maps, (2, 12)).T[rows]
+
+
+def information_of(population, codes):
+    y, n = population[:, :2], population[:, 2:]
+    return property_information(y, codes, nuisances=n, n_bins=None)
+
+
+@settings(deadline=None, max_examples=60)
+@given(populations())
+def test_theorem_1_as_far_as_it_is_true(case):
+    """Minimal: no more about other factors given the own, nor about nuisance given all of them."""
+    population, codes = case
+    found = information_of(population, codes)
+    y, n = population[:, :2], population[:, 2]
+    for j, code in enumerate(codes.T):
+        nuisance = conditional_information(code, n, joint_labels(y))
+        for i in range(2):
+            others = found.factors_invariance[i, j]
+            assert others + nuisance == pytest.approx(found.minimality[i, j], abs=1e-9)
+            # What the paper proves: minimal codes are invariant to both.
+            assert found.minimality[i, j] >= others - 1e-9
+            assert found.minimality[i, j] >= found.nuisances_invariance[i, j] - 1e-9
+
+
+def test_theorem_1_is_wrong_the_other_way_round():
+    """Exclusive or: independent of the other factor, of the nuisance, and not of the pair."""
+    population = bits(3)
+    code = population[:, [1]] ^ population[:, [2]]
+    found = information_of(population, code)
+    assert found.factors_invariance[0, 0] == pytest.approx(0.0, abs=1e-12)
+    assert found.nuisances_invariance[0, 0] == pytest.approx(0.0, abs=1e-12)
+    assert found.minimality[0, 0] == pytest.approx(LOG_2)
+
+
+@settings(deadline=None, max_examples=60)
+@given(populations())
+def test_theorem_2(case):
+    """Sufficient: the other codes add nothing, and all codes tell what the observation tells."""
+    population, codes = case
+    found = information_of(population, codes)
+    total = found.representations_invariance + found.explicitness[:, None]
+    assert_allclose(found.sufficiency, total, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(populations())
+def test_properties_are_what_scores_lack(case):
+    population, codes = case
+    y = population[:, :2]
+    found = information_of(population, codes)
+    h_codes = np.array([-(p * np.log(p)).sum() for p in map(frequencies, codes.T)])
+    h_factors = np.array([-(p * np.log(p)).sum() for p in map(frequencies, y.T)])
+    options = {"n_bins": None, "return_matrix": True}
+    _, m = minimality_score(y, codes, **options)
+    _, s = sufficiency_score(y, codes, **options)
+    assert_allclose(found.minimality, (1 - m) * h_codes, atol=1e-9)
+    assert_allclose(found.sufficiency, (1 - s) * h_factors[:, None], atol=1e-9)
+
+
+def frequencies(column):
+    counts = np.bincount(column)
+    return counts[counts > 0] / len(column)
+
+
+def test_properties_by_hand():
+    population = bits(3)
+    y, n = population[:, :2], population[:, 2:]
+    codes = np.column_stack([y[:, 0], y @ [2, 1], 2 * y[:, 1] + n[:, 0]])
+    found = property_information(y, codes, nuisances=n, n_bins=None)
+    expected = [[0, 1, 1], [1, 1, 0]]
+    assert_allclose(found.factors_invariance, LOG_2 * np.array(expected), atol=1e-12)
+    assert_allclose(found.nuisances_invariance, [[0, 0, LOG_2]] * 2, atol=1e-12)
+    # Of the first factor the other codes hold what the third lacks, and so on.
+    expected = [[0, 0, 1], [1, 0, 0]]
+    assert_allclose(found.representations_invariance, LOG_2 * np.array(expected), atol=1e-12)
+    assert_allclose(found.explicitness, 0.0, atol=1e-12)
+    alone = property_information(y, codes[:, :1], n_bins=None)
+    assert_allclose(alone.explicitness, [0.0, LOG_2], atol=1e-12)
+    assert alone.nuisances_invariance is None
+    assert_allclose(alone.representations_invariance, 0.0)
+
+
+def test_permutation_takes_chance_away_and_leaves_what_is_there():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=(600, 2))
+    codes = np.column_stack([y[:, 0], rng.integers(8, size=600), 3 * y[:, 0] + y[:, 1]])
+    many = rng.integers(40, size=(600, 1))
+    options = {"nuisances": many, "n_bins": None, "random_state": 0}
+    plain = property_information(y, codes, **options)
+    fair = property_information(y, codes, bias_correction="permutation", **options)
+    assert plain.nuisances_invariance[0, 1] > 0.5
+    assert fair.nuisances_invariance[0, 1] < 0.1
+    assert fair.factors_invariance[0, 2] == pytest.approx(np.log(3), abs=0.03)
+    assert fair.factors_invariance[0, 1] < 0.02
+    again = property_information(y, codes, bias_correction="permutation", **options)
+    assert_allclose(again.factors_invariance, fair.factors_invariance, rtol=0)
+
+
+def test_few_rows_per_combination_are_warned_of():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=(200, 2))
+    with pytest.warns(DegenerateScoreWarning, match="combinations of codes"):
+        property_information(y, rng.normal(size=(200, 6)))
+    with pytest.warns(DegenerateScoreWarning, match="combinations of factors"):
+        code_ledger(rng.integers(9, size=(200, 3)), rng.normal(size=(200, 2)))
+    with pytest.raises(ValueError, match="a row per sample, 200, got 100"):
+        property_information(y, rng.normal(size=(200, 1)), nuisances=y[:100])
+
+
+def test_ledger_adds_up_and_has_the_share_of_minimality():
+    rng = np.random.default_rng(0)
+    y = pd.DataFrame(rng.integers(4, size=(3000, 2)), columns=["size", "hue"])
+    codes = np.column_stack(
+        [y["hue"], y["size"] + 0.3 * y["hue"], y["size"] + rng.uniform(-0.5, 0.5, 3000)]
+    )
+    ledger = code_ledger(y, codes)
+    assert_allclose(ledger.total, ledger.own + ledger.others + ledger.nuisance)
+    expected = minimality_score(y, codes, average=None)
+    assert_allclose(ledger.share, expected, atol=1e-12)
+    assert ledger.factor.tolist() == [1, 0, 0]
+    assert ledger.nuisance[:2] == pytest.approx(0.0, abs=1e-9)
+    assert ledger.others[1] > 0.5
+    assert ledger.others[2] < 0.05 < ledger.nuisance[2]
+    frame = ledger.to_frame()
+    assert list(frame.columns) == ["factor", "total", "own", "others", "nuisance", "share"]
+    assert frame.loc["z0", "factor"] == "hue"
+    assert str(ledger).splitlines()[1].split()[:2] == ["z0", "hue"]
+    fair = code_ledger(y, codes, bias_correction="permutation", random_state=0)
+    assert fair.others[2] < ledger.others[2]
+    with pytest.raises(ValueError, match="factor_names must hold 2 names, got 1"):
+        code_ledger(y, codes, factor_names=["size"])
+
+
+def test_ledger_of_constant_codes_is_zero():
+    y = bits(3)[:, :2]
+    ledger = code_ledger(y, np.full((8, 1), 0.3))
+    assert ledger.total[0] == ledger.own[0] == ledger.share[0] == 0.0

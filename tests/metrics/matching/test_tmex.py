@@ -1,0 +1,47 @@
+"""T-MEX: graphs compared by hand, and found by the tests."""
+
+import numpy as np
+import pytest
+
+from sklearn_disent.metrics import tmex_error
+from sklearn_disent.metrics.matching._tmex import _differences
+
+RNG = np.random.default_rng(0)
+FACTORS = RNG.normal(size=(600, 3))
+CHEAP = {"n_splits": 3, "random_state": 0}
+
+
+def test_differences_by_hand():
+    identity = np.eye(3)
+    assert _differences(identity[:, [2, 0, 1]], identity) == 0.0
+    assert _differences(np.zeros((3, 3)), identity) == 3.0
+    assert _differences(np.ones((3, 3)), identity) == 6.0
+    # A code beyond the factors should depend on nothing; a missing one costs its entry.
+    assert _differences(np.eye(3)[:, [0, 1, 2, 2]], identity) == 1.0
+    assert _differences(np.eye(3)[:, :2], identity) == 1.0
+
+
+def test_permuted_codes_with_noise_have_no_error():
+    codes = np.tanh(FACTORS[:, [1, 2, 0]]) + 0.1 * RNG.normal(size=(600, 3))
+    error, found = tmex_error(FACTORS, codes, **CHEAP, return_matrix=True)
+    assert error == 0.0
+    assert np.array_equal(found, np.eye(3)[:, [1, 2, 0]])
+
+
+def test_mixed_codes_are_found():
+    mixed = FACTORS @ [[1, 1, 0], [1, -1, 0], [0, 0, 1]]
+    assert tmex_error(FACTORS, mixed, **CHEAP) == 2.0
+    graph = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
+    assert tmex_error(FACTORS, mixed[:, ::-1], graph=graph, **CHEAP) == 0.0
+
+
+def test_dependence_through_another_factor_is_not_found():
+    """Code 0 follows factor 0, with which factor 1 correlates: given factor 0 it says no more."""
+    factors = FACTORS[:, :2] @ [[1, 0.8], [0, 0.6]]
+    codes = factors + 0.3 * RNG.normal(size=(600, 2))
+    assert tmex_error(factors, codes, **CHEAP) == 0.0
+
+
+def test_graph_is_checked():
+    with pytest.raises(ValueError, match="zeros and ones with 3 rows"):
+        tmex_error(FACTORS, FACTORS, graph=np.eye(2))

@@ -1,0 +1,48 @@
+"""Total attribute disentanglement against sklearn's AUROC, and its choice of attributes."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import mutual_info_score, roc_auc_score
+
+from sklearn_disent.metrics import tad_score
+from sklearn_disent.metrics.prediction._tad import _Attributes, _auroc, _dependence, _tad
+
+RNG = np.random.default_rng(0)
+ATTRIBUTES = RNG.permutation(np.tile(np.indices((2, 2, 2)).reshape(3, -1).T, (100, 1)))
+
+
+def test_auroc_is_that_of_sklearn():
+    codes = np.round(ATTRIBUTES @ RNG.normal(size=(3, 4)) + RNG.normal(size=(800, 4)), 1)
+    area = _auroc(ATTRIBUTES.astype(float), codes)
+    for a in range(3):
+        for j in range(4):
+            one = roc_auc_score(ATTRIBUTES[:, a], codes[:, j])
+            assert area[a, j] == pytest.approx(max(one, 1 - one))
+
+
+def test_sum_of_gaps_by_hand():
+    area = np.array([[0.9, 0.6], [0.7, 0.5], [0.8, 1.0], [0.9, 0.5]])
+    score, count = _tad(area, np.array([True, True, True, False]), 0.75)
+    assert score == pytest.approx(0.3 + 0.2)
+    assert count == 2
+
+
+def test_dependence_is_that_of_sklearn():
+    other = np.where(RNG.uniform(size=800) < 0.9, ATTRIBUTES[:, 0], 1 - ATTRIBUTES[:, 0])
+    both = np.column_stack([ATTRIBUTES[:, 0], other])
+    expected = mutual_info_score(*both.T) / mutual_info_score(both[:, 0], both[:, 0])
+    share = _dependence(_Attributes(both.astype(float), np.array([0, 1])))
+    assert share[0] == pytest.approx(expected)
+    assert tad_score(both, both * 1.0, return_count=True) == (0.0, 0)
+
+
+def test_collapsed_codes_do_not_count():
+    codes = np.column_stack([ATTRIBUTES, 1e-3 * ATTRIBUTES])
+    score, count = tad_score(ATTRIBUTES, codes, return_count=True)
+    assert count == 3
+    assert score == pytest.approx(1.5)
+    assert tad_score(ATTRIBUTES, codes, min_range=0.0) == 0.0
+
+
+def test_a_lone_code_stands_against_guessing():
+    assert tad_score(ATTRIBUTES[:, :1], ATTRIBUTES[:, :1]) == pytest.approx(0.5)

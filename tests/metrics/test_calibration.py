@@ -1,0 +1,184 @@
+"""Scores against nulls: untrained clones and random maps of the factors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
+
+from sklearn_disent.metrics import (
+    calibrated_report,
+    mig_score,
+    random_map_codes,
+    sufficiency_score,
+    udr_score,
+)
+from sklearn_disent.metrics._calibration import p_value_of
+from sklearn_disent.metrics._catalogue import REPORTED
+
+
+class Turner(TransformerMixin, BaseEstimator):
+    """Untrained it turns its input at random, trained it leaves it as it is."""
+
+    def __init__(self, max_epochs=5, checkpoint="weights", random_state=0):
+        self.max_epochs = max_epochs
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        assert self.max_epochs or self.checkpoint is None, "it would load trained weights"
+        rng = np.random.default_rng(self.random_state)
+        drawn = np.linalg.qr(rng.normal(size=(X.shape[1], X.shape[1])))[0]
+        self.rotation_ = np.eye(X.shape[1]) if self.max_epochs else drawn
+        return self
+
+    def transform(self, X):
+        return np.asarray(X) @ self.rotation_
+
+    def posterior(self, X):
+        mean = self.transform(X)
+        return mean, np.full(mean.shape, -4.0)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=(600, 3))
+    return y + 0.1 * rng.normal(size=y.shape), y
+
+
+def report_of(data, estimator=None, **options):
+    X, y = data
+    model = Turner().fit(X) if estimator is None else estimator
+    settings = {"metrics": ["mig", "sufficiency"], "output": "dict", "random_state": 0}
+    return calibrated_report(model, X, y, **{**settings, **options})
+
+
+def test_values_are_those_of_the_metrics_and_nulls_those_of_their_codes(data):
+    X, y = data
+    report = report_of(data, n_untrained=3, n_random_maps=2)
+    assert report["mig"]["value"] == mig_score(y, X)
+    seeds = np.random.RandomState(0).randint(2**31 - 1, size=5).tolist()
+    clones = [Turner(0, None, seed).fit(X).transform(X) for seed in seeds[:3]]
+    expected = [mig_score(y, codes) for codes in clones]
+    assert report["mig"]["untrained_mean"] == pytest.approx(np.mean(expected))
+    assert report["mig"]["untrained_std"] == pytest.approx(np.std(expected, ddof=1))
+    maps = [random_map_codes(y, 3, random_state=seed) for seed in seeds[3:]]
+    expected = [sufficiency_score(y, codes) for codes in maps]
+    assert report["sufficiency"]["random_map_mean"] == pytest.approx(np.mean(expected))
+
+
+def test_trained_model_is_above_and_a_null_is_not(data):
+    X, _ = data
+    trained = report_of(data)
+    assert trained["mig"]["verdict"] == "above both"
+    assert trained["mig"]["untrained_difference"] > 0.3
+    assert trained["mig"]["untrained_p_value"] < 0.01
+    turned = Turner(0, None, 99).fit(X)
+    turned.set_params(max_epochs=5, checkpoint="weights")
+    assert report_of(data, turned)["mig"]["verdict"] in ("above neither", "above random map")
+
+
+def test_lower_is_better_counts_the_other_way_round(data):
+    rng = np.random.default_rng(0)
+    X, y = data
+    # Correlated input: the identity keeps the correlation, and so is worse than a rotation.
+    X = np.column_stack([X[:, 0], X[:, 0] + 0.01 * rng.normal(size=len(X)), X[:, 2]])
+    row = report_of((X, y), metrics=["gaussian_total_correlation_error"], n_random_maps=0)
+    row = row["gaussian_total_correlation_error"]
+    assert row["untrained_difference"] == pytest.approx(row["untrained_mean"] - row["value"])
+    assert "random_map_mean" not in row
+    assert row["verdict"] in ("above", "not above")
+
+
+def test_metrics_of_the_model_have_no_random_maps(data):
+    report = report_of(data, metrics=["posterior_mig", "mig"], n_untrained=3, n_random_maps=3)
+    row = report["posterior_mig"]
+    assert row["verdict"] == "above"
+    assert np.isnan(row["random_map_p_value"])
+    assert report["mig"]["verdict"].startswith("above")
+
+
+def test_pipelines_keep_their_steps_and_n_jobs_changes_nothing(data):
+    X, y = data
+    scaled = StandardScaler().fit_transform(X)
+    pipeline = make_pipeline(StandardScaler(), Turner()).fit(X)
+    found = report_of(data, pipeline, n_untrained=2, n_random_maps=2)
+    direct = report_of((scaled, y), n_untrained=2, n_random_maps=2)
+    assert found == direct
+    again = report_of(data, pipeline, n_untrained=2, n_random_maps=2, n_jobs=2)
+    assert again == found
+
+
+def test_estimators_that_cannot_be_untrained_take_others_to_compare_with(data):
+    X, _ = data
+    projection = GaussianRandomProjection(3, random_state=0).fit(X)
+    with pytest.raises(TypeError, match="has no max_epochs"):
+        report_of(data, projection)
+    others = [GaussianRandomProjection(3, random_state=seed).fit(X) for seed in range(1, 6)]
+    report = report_of(data, projection, untrained=others, n_random_maps=0)
+    assert report["mig"]["untrained_p_value"] > 0.01
+    with pytest.raises(ValueError, match="at least 2 of it, got 1 for untrained"):
+        report_of(data, projection, untrained=others[:1])
+    with pytest.raises(ValueError, match="compare several models"):
+        report_of(data, metrics=[udr_score])
+
+
+def test_missing_labels_drop_rows_of_every_null(data):
+    X, y = data
+    missing = y.astype(float)
+    missing[::7, 0] = np.nan
+    kept = ~np.isnan(missing).any(axis=1)
+    some = report_of((X, missing), nan_policy="omit", n_untrained=2, n_random_maps=0)
+    assert some["mig"]["value"] == pytest.approx(mig_score(y[kept], X[kept]))
+    report_of((X, missing), nan_policy="omit", n_untrained=0, n_random_maps=2)
+    codes = random_map_codes(missing, 2, nan_policy="omit", random_state=0)
+    assert (np.isnan(codes).any(axis=1) == ~kept).all()
+
+
+def test_outputs(data):
+    frame = report_of(data, output="frame")
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.loc["mig", "verdict"] == "above both"
+    text = report_of(data, output="text")
+    assert "untrained" in text
+    assert "above both" in text
+    few = tuple(array[:100] for array in data)
+    report = report_of(few, metrics="all", n_untrained=0, n_random_maps=0)
+    assert report.keys() == REPORTED.keys()
+    assert report["mig"]["verdict"] == "no null"
+
+
+def test_p_value_of_a_new_observation():
+    values = np.array([0.1, 0.2, 0.3, 0.4])
+    # Standard deviation .1291 and sqrt(1 + 1/4): t = 2.3534 is the 5 % point of 3 degrees.
+    spread = values.std(ddof=1) * np.sqrt(1.25)
+    assert p_value_of(2.353363 * spread, values) == pytest.approx(0.05, abs=1e-6)
+    assert p_value_of(0.0, values) == pytest.approx(0.5)
+    same = np.full(3, 0.3)
+    assert p_value_of(0.1, same) == 0.0
+    assert p_value_of(0.0, same) == 1.0
+    assert np.isnan(p_value_of(np.nan, values))
+
+
+def test_p_values_of_a_null_model_are_uniform():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(size=(2000, 6))
+    p_values = [p_value_of(row[0] - row[1:].mean(), row[1:]) for row in draws]
+    assert np.mean(np.array(p_values) < 0.05) == pytest.approx(0.05, abs=0.015)
+
+
+def test_random_maps_see_all_factors_and_repeat():
+    y = np.random.default_rng(0).integers(4, size=(500, 3))
+    codes = random_map_codes(y, 4, random_state=0)
+    assert_allclose(codes, random_map_codes(y, 4, random_state=0))
+    assert not np.allclose(codes, random_map_codes(y, 4, random_state=1))
+    names = np.array(["a", "b", "c", "d"])
+    assert_allclose(codes, random_map_codes(names[y], 4, random_state=0))
+    for k in range(3):
+        changed = y.copy()
+        changed[:, k] = np.random.default_rng(1).permutation(y[:, k])
+        assert not np.allclose(random_map_codes(changed, 4, random_state=0), codes)
