@@ -112,7 +112,14 @@ class _Where(_Restrictable):
         positions = self.base._positions(frame)
         if hasattr(self, "_pairs_of"):
             return positions
-        return positions[self._holds(frame, {self.own[0]: positions})]
+        free = self._free()
+        if any(variable.domain._solved for variable in free):
+            return positions[self._holds(frame, {self.own[0]: positions})]
+        # The same subset is asked for by every formula within, and by what solves it.
+        known, key = _data(self, frame)._views, (self, *(frame.single(v) for v in free))
+        if key not in known:
+            known[key] = positions[self._holds(frame, {self.own[0]: positions})]
+        return known[key]
 
     def _values_at(self, frame: Frame, positions: Positions) -> Any:
         return self.base._values_at(frame, positions)
