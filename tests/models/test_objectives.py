@@ -146,6 +146,9 @@ def test_weighted_terms_in_history_sum_to_the_loss(images, model, grid):
         **({} if isinstance(model, InfoGAN) else {"reconstruction": 1.0}),
         **{
             "AnnealedVAE": {"capacity_gap": 100.0},
+            "QuantizedAE": {"quantization": 0.01, "commitment": 0.01},
+            "JointVAE": {"capacity_gap": 30.0, "discrete_gap": 30.0},
+            "TopKSparseAutoencoder": {"revival": 1 / 32},
             "BetaTCVAE": {
                 "index_code_mi": 1.0,
                 "total_correlation": 6.0,
