@@ -2,6 +2,7 @@
 
 from . import terms
 from ._base import BaseVAE
+from ._bridge import ScoreCollector, encode_loader, from_modules
 from ._elbo import VAE, AnnealedVAE, BetaVAE
 from ._gan import InfoGAN
 from ._guidance import Guidance
@@ -50,9 +51,12 @@ __all__ = [
     "ProductVAE",
     "ReconstructionLoss",
     "Regions",
+    "ScoreCollector",
     "VAE",
     "VAEOutput",
+    "encode_loader",
     "freed_memory_kept",
+    "from_modules",
     "list_pretrained",
     "load_pretrained",
     "terms",

@@ -64,7 +64,7 @@ class QuantizedAE(PointCodes, BaseVAE):
     weight_decay : float, default=0.1
         Weight decay of encoder and decoder; the values are not decayed.
     optimizer : class, default=torch.optim.AdamW
-        Any torch optimiser that takes `weight_decay`.
+        Any torch optimiser; it must take `weight_decay`.
     **kwargs : dict
         All other parameters are those of :class:`VAE`; an `encoder` of your own has n_components
         outputs.
