@@ -29,13 +29,8 @@ from ..metrics._estimators import path_to_model
 from ..metrics._report import Metrics, _choose, _row, check_params
 from ..metrics._score_report import verdict
 from ..metrics._sharing import sharing
-<<<<<<< HEAD
-from ..metrics._validation import check_codes
+from ..metrics._validation import check_codes, check_factors
 from ._common import coder_of, codes_of, look_inside, pyplot, score_label, scored_codes
-=======
-from ..metrics._validation import check_factors
-from ._common import coder_of, look_inside, pyplot, score_label, scored_codes
->>>>>>> h-fuzz
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
 from ._reconstruction import ReconstructionDisplay
@@ -81,13 +76,11 @@ _CAPTIONS = {
 
 _DPI = 110
 
-<<<<<<< HEAD
 # Variance of a posterior mean over the data, below which a latent counts as dead.
 _DEAD = 0.01
-=======
+
 # Embeddings, overrides and isolates of the Unicode bidirectional algorithm, and its marks.
 _DIRECTIONS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
->>>>>>> h-fuzz
 
 # All rules are below one class, so that a notebook keeps its own style.
 _STYLE = """
@@ -251,29 +244,19 @@ class DisentanglementReport:
         report : DisentanglementReport
         """
         pyplot(cls.__name__)
-<<<<<<< HEAD
-        metrics = list(_METRICS) if metrics is None else metrics
-        check_params(metric_params, _choose(metrics))
-=======
         n_factors = _n_columns(y)
         is_many = n_factors > _MANY_FACTORS
         if metrics is None:
             metrics = [name for name in _METRICS if not (is_many and name in _FITTED)]
         if n_resamples is None:
             n_resamples = max(10, 100 * _MANY_FACTORS // n_factors) if is_many else 100
-        _check_params(metric_params, _choose(metrics))
->>>>>>> h-fuzz
+        check_params(metric_params, _choose(metrics))
         if topology is not None:
             _TOPOLOGY.check(topology)
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
         with sharing():
-<<<<<<< HEAD
-            codes = scored_codes(estimator, X)
-            report: Any = disentanglement_report(
-=======
             codes = _finite_codes(estimator, X)
-            scores: Any = disentanglement_report(
->>>>>>> h-fuzz
+            report: Any = disentanglement_report(
                 y,
                 codes,
                 metrics=metrics,
@@ -294,26 +277,15 @@ class DisentanglementReport:
                     estimator, X, y, {"n_permutations": n_permutations, **given}, level
                 )
             displays = _displays(estimator, X, y, codes, factor_names, binned, image_shape, max_std)
-<<<<<<< HEAD
             lines = [*_dead(estimator, X), *_elbo(estimator, X)]
-=======
-            elbo = _elbo(estimator, X)
-        held = f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
-        sizes = f"{len(codes)} samples, {n_factors} factors, {codes.shape[1]} codes.{held}"
->>>>>>> h-fuzz
         return cls(
             scores,
             displays,
             title=f"Disentanglement report: {type(path_to_model(estimator)[1]).__name__}",
             summary=[
-<<<<<<< HEAD
                 *lines,
                 report.sizes + _held(confidence_level, n_resamples),
-=======
-                sizes,
                 *_drawn(n_factors),
-                *elbo,
->>>>>>> h-fuzz
                 *_manifest.summary(path_to_model(estimator)[1]),
             ],
             estimator_text=repr(estimator),
@@ -457,12 +429,9 @@ class DisentanglementReport:
         """
         page = (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-<<<<<<< HEAD
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{html.escape(self.title)}</title>\n</head>\n<body>\n{self._repr_html_()}\n"
-=======
-            f"<title>{html.escape(_without_directions(self.title))}</title>\n</head>\n<body>\n{self._repr_html_()}\n"
->>>>>>> h-fuzz
+            f"<title>{html.escape(_without_directions(self.title))}</title>\n</head>\n<body>\n"
+            f"{self._repr_html_()}\n"
             "</body>\n</html>\n"
         )
         if path is not None:
@@ -470,25 +439,12 @@ class DisentanglementReport:
         return page
 
     def _repr_html_(self) -> str:
-<<<<<<< HEAD
         scores = self._scores()
-        words = "".join(f'<p class="verdict">{html.escape(w)}</p>\n' for w in scores.summary)
-        lines = "".join(f"<p>{html.escape(line)}</p>\n" for line in self.summary or ())
-        parts = [
-            f'<div class="sklearn-disent-report">\n<style>{_STYLE}{SLIDER_STYLE}</style>',
-            f"<h1>{html.escape(self.title)}</h1>\n{words}{lines}",
-=======
-        pictures = [
-            f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(_CAPTIONS.get(title, ''))}</p>\n"
-            f'<img alt="{html.escape(_without_directions(title))}" '
-            f'src="data:image/png;base64,{_png(display.figure_)}">'
-            for title, display in self.displays.items()
-        ]
+        words = "".join(f'<p class="verdict">{_text(w)}</p>\n' for w in scores.summary)
         lines = "".join(f"<p>{_text(line)}</p>\n" for line in self.summary or ())
         parts = [
-            f'<div class="sklearn-disent-report">\n<style>{_STYLE}</style>',
-            f"<h1>{_text(self.title)}</h1>\n{lines}",
->>>>>>> h-fuzz
+            f'<div class="sklearn-disent-report">\n<style>{_STYLE}{SLIDER_STYLE}</style>',
+            f"<h1>{_text(self.title)}</h1>\n{words}{lines}",
             f"<h2>Scores</h2>\n{_table(self.scores)}",
         ]
         if self.factor_values:
@@ -507,7 +463,6 @@ class DisentanglementReport:
         return f"<{self.title}: {values}>"
 
 
-<<<<<<< HEAD
 def _held(confidence_level: float, n_resamples: int) -> str:
     return f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
 
@@ -517,9 +472,11 @@ def _picture(title: str, display: Any) -> str:
     sliders = traversal_sliders(display) if isinstance(display, TraversalDisplay) else ""
     return (
         f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(_CAPTIONS.get(title, ''))}</p>\n{sliders}"
-        f'<img alt="{html.escape(title)}" src="data:image/png;base64,{_png(display.figure_)}">'
+        f'<img alt="{html.escape(_without_directions(title))}" '
+        f'src="data:image/png;base64,{_png(display.figure_)}">'
     )
-=======
+
+
 def _text(text: str) -> str:
     """Text for the page. Whatever its direction, that of its surroundings stays as it is."""
     return f"<bdi>{html.escape(text)}</bdi>"
@@ -549,7 +506,6 @@ def _finite_codes(estimator: Any, X: Any) -> np.ndarray:
             f"{len(codes)} observations. Leave these out of X and y, or train it again."
         )
     return codes
->>>>>>> h-fuzz
 
 
 def _topology_row(
@@ -582,18 +538,7 @@ def _displays(
     plt = pyplot("DisentanglementReport")
     named: dict[str, Any] = {"factor_names": factor_names}
     _, inner = path_to_model(estimator)
-<<<<<<< HEAD
     displays = _displays_of_codes(y, codes, factor_names, relevance_params)
-=======
-    displays: dict[str, Any] = {
-        "Relevance": RelevanceDisplay.from_predictions(
-            y, codes, relevance_params=relevance_params, **named
-        ),
-        "Latents against factors": LatentFactorDisplay.from_predictions(
-            y, codes, n_latents=10, n_factors=_N_DRAWN, **named
-        ),
-    }
->>>>>>> h-fuzz
     if hasattr(inner, "inverse_transform"):
         displays["Traversals"] = TraversalDisplay.from_estimator(
             estimator,
@@ -632,7 +577,7 @@ def _displays_of_codes(
             factors, codes, relevance_params=relevance_params, **named
         ),
         "Latents against factors": LatentFactorDisplay.from_predictions(
-            factors, codes, n_latents=10, **named
+            factors, codes, n_latents=10, n_factors=_N_DRAWN, **named
         ),
     }
     for display in displays.values():
@@ -684,13 +629,8 @@ def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
     for name, row in scores.items():
         if row["question"] != question:
             question = row["question"]
-<<<<<<< HEAD
             span = len(heads) + 4 + with_chance
-            text = html.escape(question)
-=======
-            span = len(heads) + 4
             text = _text(question)
->>>>>>> h-fuzz
             rows.append(f'<tr class="question"><td colspan="{span}">{text}</td></tr>')
         cells = [f"{row['value']:.3f}"]
         if with_interval:
@@ -703,14 +643,9 @@ def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
         limits = f"{row['lowest']:g} to {highest}"
         better = "higher" if row["greater_is_better"] else "lower"
         rows.append(
-<<<<<<< HEAD
-            f"<tr><td>{html.escape(score_label(name))}</td>{numbers}"
+            f"<tr><td>{_text(score_label(name))}</td>{numbers}"
             f'<td class="spare">{_bar(row)}</td><td class="spare">{limits}</td>'
             f'<td class="spare">{better}</td></tr>'
-=======
-            f"<tr><td>{_text(score_label(name))}</td>{numbers}<td>{_bar(row)}</td>"
-            f"<td>{limits}</td><td>{better}</td></tr>"
->>>>>>> h-fuzz
         )
     return '<div class="wide"><table>\n' + "\n".join(rows) + "\n</table></div>"
 

@@ -92,7 +92,7 @@ class TopKSparseAutoencoder(PointCodes, BaseVAE):
     --------
     VAE : Lists all parameters and further attributes.
     sklearn_disent.metrics.dictionary_similarity : Atoms compared with true directions.
-    sklearn_disent.datasets.make_superposed_features : Data with more directions than dimensions.
+    sklearn_disent.datasets.make_superposition : Data with more directions than dimensions.
 
     Notes
     -----
