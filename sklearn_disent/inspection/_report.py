@@ -129,7 +129,7 @@ class DisentanglementReport:
     factor_values : dict or None, default=None
         By the name of the metric, one value per factor; none if None.
     factor_names : list of str or None, default=None
-        Names of the factors; "factor 0" and so on if None.
+        Names; "factor 0" and so on if None.
 
     See Also
     --------
@@ -208,7 +208,7 @@ class DisentanglementReport:
         confidence_level : float, default=0.95
             Level of the intervals.
         n_permutations : int, default=20
-            Number of shuffles for chance levels, p-values and verdicts; 0 for none.
+            Number of shuffles for the columns `chance` and `p_value` and for verdicts; 0 for none.
         topology : dict or None, default=None
             Options of :func:`~sklearn_disent.metrics.manifold_topology_score`, such as
             ``{"n_repeats": 20}``, to add its row: an interval over draws of landmarks, and the
@@ -306,7 +306,7 @@ class DisentanglementReport:
         confidence_level : float, default=0.95
             Level of the intervals.
         n_permutations : int, default=20
-            Number of shuffles for chance levels, p-values and verdicts; 0 for none.
+            Number of shuffles for the columns `chance` and `p_value` and for verdicts; 0 for none.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
         factor_bins : int, "unique" or None, default=None

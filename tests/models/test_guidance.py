@@ -157,7 +157,8 @@ def test_recorded_values_cover_all_models():
         for name in models.__all__
         if isinstance(getattr(models, name), type)
         and hasattr(getattr(models, name), "fit")
-        and name not in ("BaseVAE", "NeuralNetTransformer")
+        # TableVAE takes tables, not these images: test_table.py.
+        and name not in ("BaseVAE", "NeuralNetTransformer", "TableVAE")
     }
     assert {name for name in REFERENCE if ", " not in name} == set(PLAIN)
 
