@@ -137,7 +137,7 @@ def make_encoded_factors(
         Number of codes: columns of noise, of the spread of the others, are added up to it. None
         adds none.
     return_X_y : bool, default=False
-        Whether to return ``(codes, target)`` instead of a Bunch.
+        If True, return ``(codes, target)`` instead of a Bunch.
     random_state : int, RandomState instance or None, default=None
         The samples, and what encoders draw.
 

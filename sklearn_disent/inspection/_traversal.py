@@ -249,7 +249,7 @@ class TraversalDisplay:
             Observations, as in :meth:`from_estimator`.
         y : array-like of shape (n_samples, n_factors) or None, default=None
             Their factors.
-        order : str, list of int or dict, default="auto"
+        order : {"auto", "kl", "std", "factor", "index"}, list of int or dict, default="auto"
             As in :meth:`from_estimator`; a dict gives every model a list of its own, such as the
             latents that show the same property.
         n_latents : int or None, default=None

@@ -46,11 +46,18 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """What gives the same number as the formula, faster: of arrays, and of tensors."""
+    """What gives the same number as the formula, faster: of arrays, and of tensors.
+
+    Parameters
+    ----------
+    arrays : callable or None, default=None
+        Called with factors, codes and those of the options groups, assignment, code_scale,
+        factor_scale, nan_policy that it takes.
+    tensors : callable or None, default=None
+        Called with the data of a batch.
+    """
 
     arrays: Callable[..., float] | None = None
-    """Called with factors, codes and the options groups, assignment, code_scale, factor_scale,
-    nan_policy that it takes."""
     tensors: Callable[[Data], Any] | None = None
 
 

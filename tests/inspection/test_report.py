@@ -368,7 +368,7 @@ def test_of_many_factors_there_are_fewer_resamples(monkeypatch, n_factors, expec
     monkeypatch.setattr("sklearn_disent.inspection._report.disentanglement_report", watched)
     with pytest.raises(InterruptedError):
         DisentanglementReport.from_estimator(*many(n_factors))
-    assert asked == [(expected, 9 if n_factors == 50 else 6)]
+    assert asked == [(expected, 11 if n_factors == 50 else 8)]
 
 
 @pytest.mark.slow
