@@ -170,8 +170,9 @@ def _check_data(
     weight = _as_weight(sample_weight, len(Z))
     missing = _missing(columns, Z, nan_policy)
     rest = (factor_bins, continuous)
-    if not per_factor or (missing.any(axis=1) == missing.all(axis=1)).all():
-        return _complete(columns, Z, weight, ~missing.any(axis=1), *rest)
+    known: NDArray[np.bool_] = np.logical_not(missing.any(axis=1))
+    if not per_factor or (known != missing.all(axis=1)).all():
+        return _complete(columns, Z, weight, known, *rest)
     return _by_factor(columns, Z, weight, missing, *rest)
 
 
@@ -184,7 +185,8 @@ def check_factors(
     """Validate factors alone, as `check_data` does; the codes of the result have no columns."""
     columns = _as_columns(factors)
     no_codes = np.empty((len(columns[0][0]), 0))
-    known = ~_missing(columns, no_codes, nan_policy).any(axis=1)
+    missing = _missing(columns, no_codes, nan_policy)
+    known: NDArray[np.bool_] = np.logical_not(missing.any(axis=1))
     return _complete(columns, no_codes, None, known, factor_bins, continuous)
 
 
@@ -194,7 +196,7 @@ def _missing(columns: list[Column], Z: NDArray[np.float64], nan_policy: str) -> 
     if nan_policy == "raise":
         _refuse_unlabelled(columns, missing)
         _refuse_missing(np.isnan(Z), "codes", _DROP_ROWS)
-    return np.logical_or(missing, np.isnan(Z).any(axis=1)[:, None])
+    return np.logical_or(missing, np.isnan(Z).any(axis=1, keepdims=True))
 
 
 def _complete(

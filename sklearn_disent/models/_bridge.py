@@ -253,7 +253,7 @@ def from_modules(
         estimator: BaseNet = NeuralNetTransformer(encoder, **options)
     else:
         wrapped, n_codes = _gaussian_encoder(encoder, decoder, shape, posterior)
-        parts = {"encoder": wrapped, "decoder": decoder}
+        parts: dict[str, Any] = {"encoder": wrapped, "decoder": decoder}
         estimator = VAE(n_codes, likelihood=likelihood, **parts, **options)
     estimator._defers_optimizers = True
     estimator.random_state = 0  # nothing is drawn, and the weights are given

@@ -48,7 +48,8 @@ class TopKModule(PointModule):
         self.register_buffer("idle", torch.zeros(n_components))
 
     def activations(self, x: Tensor) -> Tensor:
-        return F.relu(self.encoder(x.flatten(1) - self.decoder.bias))
+        bias: Any = self.decoder.bias
+        return F.relu(self.encoder(x.flatten(1) - bias))
 
     def train_codes(self, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         activations = self.activations(x)
