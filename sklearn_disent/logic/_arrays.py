@@ -121,6 +121,8 @@ def detached(array: Any) -> np.ndarray:
 
 def like(values: Any, array: Any) -> Any:
     """The values as an array of the kind of another."""
+    if is_tensor(values):
+        return values
     return namespace(array).floats(values, array) if is_tensor(array) else np.asarray(values)
 
 

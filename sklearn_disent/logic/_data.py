@@ -36,6 +36,8 @@ class Data:
     """(n, K): the factors as numbers of their values."""
     pairs: NDArray[np.intp] | None = None
     same: NDArray[np.float64] | None = None
+    is_batch: bool = False
+    """Whether it is a part of the data, of which nothing may be said: then that is true."""
     sampled: bool = False
     """Whether pairs of samples were drawn in an evaluation."""
     _views: dict[Any, Any] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from ._arrays import detached, namespace
+from ._arrays import detached, like, namespace
 from ._frame import FormulaError, Frame, Node
 from ._quantale import (
     PREMETRICS,
@@ -438,6 +438,15 @@ class Not(Predicate):
         return Guarantee(inner.true_implies_zero, exact and inner.zero_implies_true)
 
 
+def refuse_empty(domain: Domain) -> None:
+    """A set that is empty for the data at hand is a mistake, not a truth."""
+    raise FormulaError(
+        domain,
+        f"The set {domain} is empty for these data, so that nothing is said. Check what it is "
+        "restricted to.",
+    )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Quantifier(Predicate):
     variables: Any
@@ -500,7 +509,10 @@ class _Quantifier(Predicate):
         for domain in self._domains:
             if not domain._solved:
                 positions[domain] = domain._positions(frame)
-                self._refuse_empty(domain, len(positions[domain]), frame)
+                if len(positions[domain]) == 0 and frame.data is not None:
+                    if not frame.data.is_batch:
+                        refuse_empty(domain)
+                    return
         if frame.data is not None and frame.data.pairs is not None and self._runs_over_pairs():
             yield from frame.along_pairs(self.variables, self._pair_positions(frame))
             return
@@ -516,14 +528,6 @@ class _Quantifier(Predicate):
                 inner = inner.with_axis({variable: np.array([position])})
             yield from inner.over(rest)
 
-    def _refuse_empty(self, domain: Domain, size: int, frame: Frame) -> None:
-        if size == 0 and frame.data is not None:
-            raise FormulaError(
-                domain,
-                f"The set {domain} is empty for these data, so that nothing is said. Check what "
-                "it is restricted to.",
-            )
-
     def _runs_over_pairs(self) -> bool:
         return len(self.variables) == 2 and all(v.domain._of_samples for v in self.variables)
 
@@ -538,13 +542,17 @@ class _Quantifier(Predicate):
         found = False
         for inner in self._frames(frame):
             found = True
-            values = evaluate(inner)
+            values = self._alike(evaluate(inner), frame)
             sizes = tuple(len(inner.rows[axis[0]]) for axis in inner.axes[frame.ndim :])
             lead = tuple(values.shape[: frame.ndim]) if values.ndim else (1,) * frame.ndim
             values = namespace(values).broadcast_to(values, lead + sizes)
             yield values.reshape(*lead, -1)
         if not found:
-            yield np.empty((1,) * frame.ndim + (0,))
+            yield self._alike(np.empty((1,) * frame.ndim + (0,)), frame)
+
+    def _alike(self, values: Any, frame: Frame) -> Any:
+        """Tables of one quantifier are of one kind: what does not depend on tensors becomes one."""
+        return values if frame.data is None else like(values, frame.data.codes)
 
     def _guarantee(self, semantics: Semantics, before: bool = False) -> Guarantee:
         return self.body._guarantee(semantics, before)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._params import Predictor, validated
 from ._frame import CHUNK, FormulaError, Frame, Node, Positions
-from ._predicates import Equal, Forall, Guarantee, Predicate
+from ._predicates import Equal, Forall, Guarantee, Predicate, refuse_empty
 from ._quantale import Semantics
 from ._terms import Domain, Term, Variable
 
@@ -137,7 +137,7 @@ class _Where(_Restrictable):
                 found = True
                 yield frame.with_axis(dict(zip(variables, (first[kept], second[kept]))))
         if not found:
-            _refuse_empty(self)
+            _refuse_empty(self, frame)
 
     def _chosen_pairs(self, frame: Frame, every: Positions) -> Positions:
         parts = []
@@ -146,16 +146,13 @@ class _Where(_Restrictable):
             parts.append(at[np.broadcast_to(self.condition._truth(inner).reshape(-1), len(at))])
         chosen = np.concatenate(parts)
         if len(chosen) == 0:
-            _refuse_empty(self)
+            _refuse_empty(self, frame)
         return chosen
 
 
-def _refuse_empty(domain: Domain) -> None:
-    raise FormulaError(
-        domain,
-        f"The set {domain} is empty for these data, so that nothing is said. Check what it is "
-        "restricted to.",
-    )
+def _refuse_empty(domain: Domain, frame: Frame) -> None:
+    if not _data(domain, frame).is_batch:
+        refuse_empty(domain)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -55,8 +55,8 @@ class Logic(Guidance):
     Notes
     -----
     Labels are numbers; NaN means unknown, and so does -1 among integers. Rows of which some factors
-    are unknown are left out. ``history_`` logs the quantity as ``train_logic_<name of the
-    property>``.
+    are unknown are left out, and what a batch says nothing about is true. ``history_`` logs the
+    quantity as ``train_logic_<name of the property>``.
 
     References
     ----------
@@ -176,13 +176,22 @@ class Logic(Guidance):
             rows = np.arange(len(labels))
             pairs = np.stack([rows, np.roll(rows, 1)], axis=1)
             same = (labels == np.roll(labels, 1, axis=0)).astype(np.float64)
-            return Data(None, codes, kept, columns, self.code_scale, pairs=pairs, same=same)
+            return Data(
+                None,
+                codes,
+                kept,
+                columns,
+                self.code_scale,
+                pairs=pairs,
+                same=same,
+                is_batch=True,
+            )
         points = [
             codes.new_tensor(self._points(labels[:, k], classes[:, k], self.spans_[k]))
             for k in range(n_factors)
         ]
         known = codes.new_tensor(classes).long()
-        return Data(points, codes, kept, columns, self.code_scale, known)
+        return Data(points, codes, kept, columns, self.code_scale, known, is_batch=True)
 
     def _points(self, labels: NDArray, classes: NDArray, span: NDArray) -> NDArray:
         if self.factor_distance == "discrete":

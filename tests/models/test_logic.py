@@ -77,6 +77,13 @@ def test_pairs_use_nothing_but_sameness():
         BetaVAE(guidance=modular(supervision="pairs"), **COMMON).fit(X, Y)
 
 
+def test_batch_that_says_nothing_is_true():
+    apart = np.arange(120)[:, None].repeat(2, axis=1)  # no two rows have the same factor
+    guidance = properties.modularity_by_pairs().guidance(supervision="pairs")
+    vae = BetaVAE(guidance=guidance, **COMMON).fit(X, apart)
+    assert vae.history_[-1, "train_logic_modularity_by_pairs_variance"] == 0.0
+
+
 def test_groups_and_weights_of_schedules():
     schedule = LinearSchedule(0.0, 10.0, 4)
     guidance = modular(groups=[[0, 2], [1]], weight=schedule)
