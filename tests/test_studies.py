@@ -86,3 +86,44 @@ def test_study_writes_its_summary(make_study, capsys):
     study.text(["MIG rises.", "It holds."])
     assert (study.folder / "summary.txt").read_text() == "MIG rises.\nIt holds.\n"
     assert capsys.readouterr().out == "MIG rises.\nIt holds.\n"
+
+
+def test_study_begins_nothing_after_its_time(make_study):
+    study = make_study("--minutes", "0")
+    assert len(study.parallel_rows("scores", CELLS, lambda **cell: pytest.fail("measured"))) == 0
+
+
+def test_study_measures_in_parallel_what_is_missing(make_study):
+    study = make_study("--jobs", "1")
+    study.rows("scores", CELLS[:2], lambda beta, seed: [{"value": beta + seed}])
+    frame = study.parallel_rows("scores", CELLS, lambda beta, seed: [{"value": 10 * (beta + seed)}])
+    assert sorted(frame["value"]) == [1.0, 2.0, 40.0, 50.0]
+    pd.testing.assert_frame_equal(frame, pd.read_csv(study.folder / "scores.csv"))
+
+
+def test_claims_have_three_outcomes():
+    module = load_module()
+    rng = np.random.default_rng(0)
+    low, high = rng.normal(0.0, 0.1, 20), rng.normal(1.0, 0.1, 20)
+
+    def gap(first, second):
+        return second.mean() - first.mean()
+
+    assert module.bootstrap(gap, low, high).outcome() == "HOLDS"
+    assert module.bootstrap(gap, high, low).outcome() == "FAILS"
+    assert module.bootstrap(gap, low, low).outcome() == "NOT DECIDED"
+    assert module.bootstrap(gap, low[:2], high).outcome() == "NOT DECIDED"
+    assert module.bootstrap(gap, low, low).within(0.2) == "HOLDS"
+    assert module.bootstrap(gap, low, high).within(0.2) == "FAILS"
+    assert module.bootstrap(gap, low, low).within(0.01) == "NOT DECIDED"
+
+
+def test_intervals_of_claims_cover():
+    module = load_module()
+    rng = np.random.default_rng(0)
+    covered = 0
+    for _ in range(60):
+        first, second = rng.normal(0, 1, 15), rng.normal(0.5, 1, 15)
+        found = module.bootstrap(lambda a, b: b.mean() - a.mean(), first, second, n_draws=200)
+        covered += found.low < 0.5 < found.high
+    assert 45 <= covered <= 60

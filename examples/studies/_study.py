@@ -9,13 +9,14 @@ import argparse
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import parallel_config
+from joblib import Parallel, delayed, parallel_config
 from sklearn.pipeline import Pipeline
 
 from sklearn_disent.model_selection import SweepMemory
@@ -39,7 +40,7 @@ class Study:
     def __init__(self, name: str, doc: str, small: dict[str, Any], full: dict[str, Any]) -> None:
         title = doc.strip().splitlines()[0]
         parser = argparse.ArgumentParser(description=title)
-        parser.add_argument("--full", action="store_true", help="the size of the paper: days")
+        parser.add_argument("--full", action="store_true", help="the full size: hours to days")
         parser.add_argument("--out", type=Path, default=Path("results"), help="folder for results")
         parser.add_argument("--jobs", type=int, default=2, help="fits at the same time")
         parser.add_argument(
@@ -47,7 +48,8 @@ class Study:
         )
         options = parser.parse_args()
         self.n_jobs = options.jobs
-        self.minutes, self.start = options.minutes, time.monotonic()
+        self.minutes = options.minutes
+        self.deadline = time.monotonic() + 60 * options.minutes
         self.settings = full if options.full else small
         self.folder = options.out / (f"{name}_full" if options.full else name)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -84,21 +86,45 @@ class Study:
         """Rows of a table: those of every cell that is not there yet are measured and appended.
 
         ``measure(**cell)`` returns dictionaries, one per row; the cell's own entries are added.
-        With ``--minutes``, no cell is begun after that time.
+        With ``--minutes``, the study ends with a message instead of beginning a cell after that.
         """
         path = self.folder / f"{table}.csv"
         frame = pd.read_csv(path) if path.exists() else pd.DataFrame()
         for cell in cells:
-            if len(frame) and (frame[list(cell)] == pd.Series(cell)).all(axis=1).any():
+            if _is_there(frame, cell):
                 continue
-            if time.monotonic() - self.start > 60 * self.minutes:
+            if time.monotonic() > self.deadline:
                 raise SystemExit(
                     f"{self.minutes:g} minutes are over, and {path} is not complete. Run the study "
                     "again: it goes on with what is missing."
                 )
-            new = pd.DataFrame([{**cell, **row} for row in measure(**cell)])
-            frame = pd.concat([frame, new], ignore_index=True)
-            _write(path, frame.to_csv(index=False))
+            frame = _grown(path, frame, cell, measure(**cell))
+        return frame
+
+    def parallel_rows(
+        self,
+        table: str,
+        cells: Iterable[dict[str, Any]],
+        measure: Callable[..., Iterable[dict[str, Any]]],
+    ) -> pd.DataFrame:
+        """The same, ``--jobs`` cells at a time; rows are written as soon as a cell is done.
+
+        After ``--minutes`` it returns what there is, for studies whose claims say "not decided".
+        """
+        path = self.folder / f"{table}.csv"
+        frame = pd.read_csv(path) if path.exists() else pd.DataFrame()
+        missing = [cell for cell in cells if not _is_there(frame, cell)]
+
+        def pending() -> Iterable[Any]:
+            for cell in missing:
+                if time.monotonic() > self.deadline:
+                    return
+                yield delayed(_with_cell)(measure, cell)
+
+        with self.workers():
+            results = Parallel(return_as="generator_unordered", pre_dispatch="n_jobs")(pending())
+            for cell, rows in results:
+                frame = _grown(path, frame, cell, rows)
         return frame
 
     def figure(self, name: str, figure: Any) -> None:
@@ -111,6 +137,80 @@ class Study:
         """Save the summary and print it."""
         _write(self.folder / "summary.txt", "\n".join(lines) + "\n")
         print("\n".join(lines))
+
+
+def _is_there(frame: pd.DataFrame, cell: dict[str, Any]) -> bool:
+    return bool(len(frame) and (frame[list(cell)] == pd.Series(cell)).all(axis=1).any())
+
+
+def _grown(
+    path: Path, frame: pd.DataFrame, cell: dict[str, Any], rows: Iterable[dict[str, Any]]
+) -> pd.DataFrame:
+    new = pd.DataFrame([{**cell, **row} for row in rows])
+    frame = pd.concat([frame, new], ignore_index=True)
+    _write(path, frame.to_csv(index=False))
+    return frame
+
+
+def _with_cell(measure: Callable[..., Iterable[dict[str, Any]]], cell: dict[str, Any]) -> tuple:
+    return cell, list(measure(**cell))
+
+
+# -- one rule for every claim --------------------------------------------------------------------
+
+HOLDS, FAILS, UNDECIDED = "HOLDS", "FAILS", "NOT DECIDED"
+
+
+class Difference(NamedTuple):
+    """A difference that a claim says is above zero, and its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def outcome(self) -> str:
+        """Three outcomes: the interval is above zero, below zero, or holds zero."""
+        if not np.isfinite(self).all():
+            return UNDECIDED
+        return HOLDS if self.low > 0 else FAILS if self.high < 0 else UNDECIDED
+
+    def within(self, margin: float) -> str:
+        """For claims that there is no difference: all of the interval is small, or none is."""
+        if not np.isfinite(self).all():
+            return UNDECIDED
+        if max(abs(self.low), abs(self.high)) < margin:
+            return HOLDS
+        return FAILS if self.low > margin or self.high < -margin else UNDECIDED
+
+    def __str__(self) -> str:
+        return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
+
+
+def bootstrap(
+    statistic: Callable[..., float], *samples: Any, level: float = 0.9, n_draws: int = 1000
+) -> Difference:
+    """A statistic of arrays whose first axis holds seeds, with its bootstrap interval.
+
+    Seeds are drawn for each array by itself: models of the same seed have nothing in common.
+    """
+    rng = np.random.default_rng(0)
+    arrays = [np.asarray(sample, dtype=float) for sample in samples]
+    if any(len(array) < 3 for array in arrays):
+        return Difference(np.nan, np.nan, np.nan)
+    with warnings.catch_warnings():
+        # A draw of equal seeds has no correlation: it does not count.
+        warnings.simplefilter("ignore")
+        value = float(statistic(*arrays))
+        draws = [
+            statistic(*(array[rng.integers(len(array), size=len(array))] for array in arrays))
+            for _ in range(n_draws)
+        ]
+    finite = np.array(draws)[np.isfinite(draws)]
+    if len(finite) < n_draws / 2:
+        return Difference(np.nan, np.nan, np.nan)
+    tail = (1 - level) / 2
+    low, high = np.quantile(finite, [tail, 1 - tail])
+    return Difference(value, float(low), float(high))
 
 
 def shrink(images: np.ndarray, step: int) -> np.ndarray:

@@ -1,75 +1,67 @@
 """
-Total correlation and disentanglement
-=====================================
+Study: total correlation and disentanglement
+============================================
 
 Chen et al. (2018) split the KL divergence of a VAE into three parts, penalize one of them, the
-total correlation of the codes, and measure the outcome by a score of their own, MIG. This study
-repeats their experiments with scikit-learn's searches:
+total correlation of the codes (TC), and measure the outcome by a score of their own, MIG. This
+study repeats their experiments and checks their claims, all by one rule:
 
-- the bound on the likelihood (ELBO) against MIG over beta, BetaVAE and BetaTCVAE (their Figure 2);
-- MIG over seeds, FactorVAE and InfoGAN beside these two (Figure 3);
-- total correlation against MIG (Figure 4);
-- training on joint distributions A to D of two factors: independent; independent with uneven
-  marginals; dependent, but uncorrelated; correlated (Figure 5);
-- two ablations of BetaTCVAE: no penalty on the index-code mutual information, a flow as prior;
-- traversals of the best model.
+    A claim is a difference, which it says is above zero. The 90 % interval of the difference, a
+    bootstrap over seeds, is above zero: HOLDS. Below zero: FAILS. Else: NOT DECIDED.
 
-In addition there is the UDR of Duan et al. (2020): a ranking of the same models without labels.
+The paper estimates the densities by minibatch weighted sampling (MWS, its equation 3). Other code,
+and a former version of this study, trained with minibatch stratified sampling (MSS). Both are
+here, as two models. Every claim is also judged with MSS in place of MWS, and with MIG of binned
+codes in place of MIG of posteriors: where that changes the outcome, the reason is the estimator or
+the definition. A setting counts as evidence only if its models have as many active latents as there
+are factors (or 4) and a MIG above that of untrained models by two standard errors.
 
-MIG is the paper's, of the posteriors. InfoGAN has no posterior here, so where it takes part, MIG is
-that of binned codes. As in the paper, models are scored on the images they are trained on, and the
-shape, where it varies, is not a factor. Models of Figure 5 are scored on the whole grid of their
-two factors, each combination once, whatever the joint distribution was in training.
+- ELBO against MIG over beta (Figure 2); MIG over seeds (Figure 3); TC against MIG (Figure 4),
+  within each beta, since beta alone moves both;
+- joint distributions A to D of azimuth and elevation of a head (Figure 5), InfoGAN included;
+- two ablations: no penalty on the index-code mutual information, a flow as prior;
+- traversals of the best models side by side, as in Figures 1 and 6; Table 2;
+- UDR, which ranks the same models without labels (Duan et al., 2020).
 
-Run it as ``python study_total_correlation.py``: an ellipse of 16 x 16 pixels, small networks,
-short training and few seeds, five minutes on two free cores. These settings were chosen in trials
-on the same images, so that models of both kinds learn something in seconds; betas are smaller than
-the paper's since the images have a sixteenth of the pixels. The claims of the paper are checked
-against the tables, whatever comes out.
+Weights for the comparison over seeds are chosen by the first half of the seeds and judged by the
+second. Models are scored on the images they are trained on, as in the paper; the shape is not a
+factor.
 
-``--full`` has all of dSprites (rendered, not downloaded), the paper's networks and 40 seeds. What
-the paper leaves open is taken from the public code of its authors: batches of 2048, 50 epochs, 10
-latents. That makes 1,200 fits which take, by a rough estimate, one day of one processor each, and
-480 shorter ones: work for a cluster (see the guide on sweeps) or, with a ``device`` among the
-parameters of the networks, for GPUs, with 16 GB of memory per job and 250 GB of disk. The 3D faces
-of the paper are not free; x and y of a sprite take the place of azimuth and elevation.
+Run ``python study_total_correlation.py``: an ellipse of 16 x 16 pixels, small networks, minutes
+on two free cores. ``--full`` has 46,080 images of dSprites at 32 pixels (rendered), 20 settings
+with ten seeds and, for the joints, 12 with twenty: at 2,300 images a second, which is the speed
+of one core, about 12 hours on two. ``--minutes`` ends a run in time, and the next one goes on.
+The paper's own size, 737,280 images of 64 pixels, 50 epochs and 40 seeds, is a thousand times that.
 """
 
 import textwrap
 import warnings
-from functools import partial
+from functools import lru_cache, partial
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import torch
-from _study import Study, shrink
+from _study import UNDECIDED, Difference, Study, bootstrap, shrink
 from scipy.stats import spearmanr
-from sklearn.model_selection import GridSearchCV, ParameterGrid
 
-from sklearn_disent.datasets import make_dsprites
+from sklearn_disent.datasets import make_dsprites, make_faces3d_like
 from sklearn_disent.exceptions import DegenerateScoreWarning, TrainingWarning
-from sklearn_disent.inspection import ScoreDistributionDisplay, SweepDisplay, TraversalDisplay
-from sklearn_disent.metrics import elbo_decomposition, multimetric_scorer
-from sklearn_disent.model_selection import (
-    dependence_weights,
-    sample_dependent,
-    udr_ranking,
-)
+from sklearn_disent.inspection import ScoreDistributionDisplay, TraversalDisplay
+from sklearn_disent.metrics import elbo_decomposition, mig_score, posterior_mig_score, udr_score
+from sklearn_disent.model_selection import sample_dependent
 from sklearn_disent.models import BetaTCVAE, BetaVAE, FactorVAE, InfoGAN
 
 JOINTS = "ABCD"
-MIG = "posterior_mig"
-ONE_SPRITE = {"shape": [1], "scale": [5], "orientation": [0]}  # only x and y are left
+EXACT, BINNED = "posterior_mig", "mig"
+VAE, MWS, MSS, FACTOR, GAN = "BetaVAE", "TC by MWS", "TC by MSS", "FactorVAE", "InfoGAN"
+ABLATIONS = ("TC by MWS, alpha = 0", "TC by MWS, flow prior")
+MARGIN = 0.05  # of MIG: smaller differences count as none
+N_CODES_KEPT = 1000  # images whose codes are kept for UDR
 
 SMALL = {
-    "factors": {
-        "shape": [1],
-        "orientation": [0],
-        "posX": range(0, 32, 2),
-        "posY": range(8, 24, 2),
-    },
+    "sprites": {"shape": [1], "orientation": [0], "posX": range(0, 32, 2), "posY": range(8, 24, 2)},
     "n_pixels": 16,
+    "head": {"identity": 0, "lighting": 5},
     "net": {
         "n_components": 5,
         "architecture": "mlp",
@@ -77,173 +69,174 @@ SMALL = {
         "module__init": "he",
         "batch_size": 64,
         "lr": 3e-3,
-        "max_epochs": 150,
+        "max_epochs": 100,
     },
-    "seeds": range(5),
-    "betas": [1.0, 2.0, 3.0, 4.0, 6.0],
-    "ablation_betas": [4.0],
+    "seeds": 6,
+    "betas": [1.0, 2.0, 4.0],
+    "ablation_beta": 4.0,
     "gammas": [5.0],
     "discriminator": {"discriminator__hidden_sizes": [64, 64, 64], "discriminator_lr": 1e-3},
-    "infogan": {"lr": 1e-3, "discriminator_lr": 5e-4, "instance_noise": 0.3},
-    "coefficient": 0.5,
+    "infogan": {"coefficient": 0.3, "discriminator_lr": 1e-3, "module__channels": [16, 32],
+                "module__hidden_sizes": [128, 64], "batch_size": 32, "max_epochs": 30},
+    "joint_seeds": 6,
     "joint_draws": 512,
     "joint_betas": [2.0, 4.0],
     "elbo_draws": 2000,
-}
+}  # fmt: skip
 FULL = {
-    "factors": {},
-    "n_pixels": 64,
+    "sprites": {"orientation": range(0, 40, 4), "posX": range(0, 32, 2), "posY": range(0, 32, 2)},
+    "n_pixels": 32,
+    "head": {"identity": 0, "lighting": 5},
     "net": {
         "n_components": 10,
-        "architecture": "chen_mlp",
-        "batch_size": 2048,
+        "architecture": "burgess",
+        "module__init": "he",
+        "batch_size": 128,
         "lr": 1e-3,
-        "max_epochs": 50,
+        "max_epochs": 10,
     },
-    "seeds": range(40),
-    "betas": [float(beta) for beta in range(1, 11)],
-    "ablation_betas": [4.0, 6.0],
-    "gammas": [1.0, 10.0, 20.0, 40.0, 80.0],
+    "seeds": 10,
+    "betas": [1.0, 2.0, 4.0, 6.0, 8.0],
+    "ablation_beta": 6.0,
+    "gammas": [5.0, 10.0, 40.0],
     "discriminator": {},
-    "infogan": {"architecture": "burgess"},
-    "coefficient": 0.05,
-    "joint_draws": 100_000,
+    "infogan": {"coefficient": 0.3, "discriminator_lr": 1e-3, "batch_size": 64,
+                "module__channels": [32, 64, 128], "module__hidden_sizes": [256, 128]},
+    "joint_seeds": 20,
+    "joint_draws": 10_000,
     "joint_betas": [4.0, 6.0],
     "elbo_draws": 10_000,
-}
+}  # fmt: skip
 
 # %%
 # Data.
 
 
-def load_data(study, for_joints=False):
-    """Images, and the factors that vary; the shape is noise to the score, as in the paper."""
-    factors, n_pixels = study["factors"] | (ONE_SPRITE if for_joints else {}), study["n_pixels"]
-    sprites = make_dsprites(factors=factors, image_size=max(32, n_pixels), random_state=0)
-    images, step = sprites.images, max(32, n_pixels) // n_pixels
-    if step > 1:
-        images = shrink(images, step)
-    varied = np.ptp(sprites.target, axis=0) > 0
-    kept = [i for i, name in enumerate(sprites.factor_names) if varied[i] and name != "shape"]
-    # In the order in memory that rows of a split have: it is part of the key of a cached fit.
-    target = np.ascontiguousarray(sprites.target[:, kept])
-    return images, target, [sprites.factor_names[i] for i in kept]
+@lru_cache(maxsize=2)
+def load(part, sprites, head, n_pixels):
+    """Images, the factors that vary, and their names; shape and identity are noise."""
+    size = max(32, n_pixels)
+    if part == "joints":
+        data = make_faces3d_like(factors=dict(head), image_size=size, random_state=0)
+    else:
+        data = make_dsprites(factors=dict(sprites), image_size=size, random_state=0)
+    images = data.images[..., 0] if data.images.ndim == 4 else data.images
+    if n_pixels < size:
+        images = shrink(images / (255 if images.dtype == np.uint8 else 1), size // n_pixels)
+    names = list(data.factor_names)
+    noise = ("shape", "identity")
+    varied = np.ptp(data.target, axis=0) > 0
+    kept = [i for i, name in enumerate(names) if varied[i] and name not in noise]
+    return images.astype(np.float32), data.target[:, kept], [names[i] for i in kept]
+
+
+def data_of(settings, part):
+    sprites = tuple((name, tuple(values)) for name, values in settings["sprites"].items())
+    return load(part, sprites, tuple(settings["head"].items()), settings["n_pixels"])
 
 
 # %%
-# Models are a parameter of the search, like beta and the seed.
+# One cell is one model: its name, its weight, a seed and, for Figure 5, a joint distribution.
 
 
-def make_grids(study):
-    """By part of the study: what is searched."""
-    net, seeds = study["net"], list(study["seeds"])
-
-    def grid(model, **weights):
-        ((name, values),) = weights.items()
-        return {"vae": [model], f"vae__{name}": values, "vae__random_state": seeds}
-
-    # The paper gives FactorVAE twice the iterations.
-    twice = {**net, "max_epochs": 2 * net["max_epochs"], **study["discriminator"]}
-    adversarial = {**net, "n_components": 5, "n_noise": 5, **study["infogan"]}
-    gan = grid(InfoGAN(**adversarial), coefficient=[study["coefficient"]])
-    joint_betas = study["joint_betas"]
-    return {
-        "sweep": [
-            grid(BetaVAE(**net), beta=study["betas"]),
-            grid(BetaTCVAE(**net), beta=study["betas"]),
-            grid(BetaTCVAE(**net, alpha=0.0), beta=study["ablation_betas"]),
-            grid(BetaTCVAE(**net, prior="factorized_flow"), beta=study["ablation_betas"]),
-            grid(FactorVAE(**twice), gamma=study["gammas"]),
-        ],
-        "adversarial": [gan],
-        "joints": [
-            grid(BetaVAE(**net), beta=joint_betas[:1]),
-            grid(BetaTCVAE(**net), beta=joint_betas[1:]),
-        ],
-        "adversarial joints": [gan],
-    }
+def make_model(settings, model, weight, seed):
+    net = {**settings["net"], "random_state": seed}
+    if model == "untrained":
+        return BetaVAE(**{**net, "max_epochs": 0})
+    if model == VAE:
+        return BetaVAE(**net, beta=weight)
+    if model == FACTOR:  # twice the iterations, as in the paper
+        net["max_epochs"] *= 2
+        return FactorVAE(**net, gamma=weight, **settings["discriminator"])
+    if model == GAN:
+        kept = {name: net[name] for name in ("max_epochs", "random_state")}
+        return InfoGAN(5, n_noise=5, **{**kept, **settings["infogan"]})
+    options = {"alpha": 0.0} if model.endswith("alpha = 0") else {}
+    options |= {"prior": "factorized_flow"} if model.endswith("flow prior") else {}
+    return BetaTCVAE(**net, beta=weight, estimator="mss" if model == MSS else "mws", **options)
 
 
-def name_of(model):
-    """How a model is called in the tables."""
-    if getattr(model, "alpha", 1.0) == 0:
-        return "BetaTCVAE, alpha = 0"
-    flow = getattr(model, "prior", "normal") == "factorized_flow"
-    return "BetaTCVAE, flow prior" if flow else type(model).__name__
+def measure(settings, folder, part, model, weight, seed, joint):
+    """Rows of one cell: a score each."""
+    torch.set_num_threads(1)  # the number of threads may change the last bits
+    warnings.simplefilter("ignore", TrainingWarning)  # dead latents are counted below
+    warnings.simplefilter("ignore", DegenerateScoreWarning)
+    X, y, _ = data_of(settings, part)
+    rows = slice(None)
+    if joint in JOINTS:
+        rows = sample_dependent(y, [(0, 1)], settings["joint_draws"], kind=joint, random_state=seed)
+    net = make_model(settings, model, weight, seed).fit(X[rows])
+    mean = net.transform(X)
+    scores = {BINNED: mig_score(y, mean), EXACT: posterior_mig_score(net, X, y)}
+    scores["active"] = float((mean.var(axis=0) > 0.01).sum())
+    if part == "sweep" and model != "untrained":
+        terms = elbo_decomposition(net, X, n_samples=settings["elbo_draws"], random_state=0)
+        scores |= {"elbo": terms.elbo, "mi": terms.index_code_mi, "tc": terms.total_correlation}
+        np.save(folder / f"codes_{model}_{weight:g}_{seed}.npy", mean[:N_CODES_KEPT])
+    return [{"score": name, "value": value} for name, value in scores.items()]
 
 
-# %%
-# One search per part; fits that are cached are read.
-
-
-def score_bound(estimator, X, y, n_draws):
-    """MIG, the ELBO, and the parts of the KL divergence."""
-    terms = elbo_decomposition(estimator, X, n_samples=n_draws, random_state=0)
-    scores = multimetric_scorer(["mig", MIG])(estimator, X, y)
-    return {**scores, "elbo": terms.elbo, **terms._asdict()}
-
-
-def run_search(study, grids, X, y, splits, scoring):
-    search = GridSearchCV(study.pipeline(), grids, scoring=scoring, cv=splits, refit=False)
-    with study.workers():
-        return search.fit(X, y)
-
-
-def measure(study, part):
-    """Rows of a part: a score of a model each."""
-    on_joints = part.endswith("joints")
-    X, y, _ = load_data(study, on_joints)
-    everything = np.arange(len(X))
-    splits = [(everything, everything)]
-    if on_joints:
-        draw = partial(sample_dependent, y, [(0, 1)], study["joint_draws"], random_state=0)
-        splits = [(draw(kind=kind), everything) for kind in JOINTS]
-    scoring = {
-        "sweep": partial(score_bound, n_draws=study["elbo_draws"]),
-        "joints": multimetric_scorer(["mig", MIG]),
-    }.get(part, multimetric_scorer(["mig"]))
-    search = run_search(study, make_grids(study)[part], X, y, splits, scoring)
-    rows = list(read_scores(search, JOINTS if on_joints else ["none"]))
-    if part == "sweep":
-        with study.workers():
-            agreement = udr_ranking(search, X, y).udr
-        rows += [
-            {**describe(params), "joint": "none", "score": "udr", "value": value}
-            for params, value in zip(search.cv_results_["params"], agreement)
-        ]
-    return rows
-
-
-def describe(params):
-    (weight,) = set(params) - {"vae", "vae__random_state"}
-    seed = params["vae__random_state"]
-    return {"model": name_of(params["vae"]), "weight": params[weight], "seed": seed}
-
-
-def read_scores(search, joints):
-    results = search.cv_results_
-    for key in (key for key in results if key.startswith("split")):
-        split, score = key.removeprefix("split").split("_test_")
-        where = {"joint": joints[int(split)], "score": score}
-        for params, value in zip(results["params"], results[key]):
-            yield {**describe(params), **where, "value": value}
+def cells_of(settings):
+    """All cells, seed by seed: a run that ends early has fewer seeds of every setting."""
+    betas, first = settings["betas"], settings["joint_betas"]
+    sweep = [(model, beta) for model in (VAE, MWS, MSS) for beta in betas]
+    sweep += [(FACTOR, gamma) for gamma in settings["gammas"]]
+    sweep += [(model, settings["ablation_beta"]) for model in ABLATIONS] + [("untrained", 0.0)]
+    joints = [(VAE, first[0]), (MWS, first[1]), (GAN, 0.0), ("untrained", 0.0)]
+    cells = []
+    for seed in range(max(settings["seeds"], settings["joint_seeds"])):
+        if seed < settings["seeds"]:
+            cells += [("sweep", model, weight, seed, "none") for model, weight in sweep]
+        if seed < settings["joint_seeds"]:
+            cells += [("joints", *pair, seed, kind) for pair in joints for kind in JOINTS]
+    return [dict(zip(("part", "model", "weight", "seed", "joint"), cell)) for cell in cells]
 
 
 # %%
-# From the table: what is compared, and how sure it is.
+# From the table to claims.
 
 
-def one_model(table, model, scores, weights=None):
-    """Scores of a model in the sweep, (n_scores, n_seeds, n_weights)."""
-    part = table[(table["part"] == "sweep") & (table["model"] == model)]
-    if weights is not None:
-        part = part[part["weight"].isin(weights)]
-    return np.array([part.pivot(index="seed", columns="weight", values=s) for s in scores])
+class Table:
+    """Scores by setting; of the settings, which are evidence."""
+
+    def __init__(self, frame, n_factors):
+        index = ["part", "model", "weight", "joint", "seed"]
+        self.frame = frame.pivot_table(index=index, columns="score", values="value")
+        self.least_active = min(4, n_factors)
+
+    def seeds(self, score, model, weight, part="sweep", joint="none"):
+        """(n_seeds,) of one setting."""
+        try:
+            return self.frame[score].loc[part, model, weight, joint].to_numpy()
+        except KeyError:
+            return np.zeros(0)
+
+    def curve(self, scores, model, weights):
+        """(n_seeds, n_scores, n_weights), of the seeds that all weights have."""
+        columns = [[self.seeds(score, model, weight) for weight in weights] for score in scores]
+        n_seeds = min(len(column) for row in columns for column in row)
+        return np.array([[column[:n_seeds] for column in row] for row in columns]).transpose(
+            2, 0, 1
+        )
+
+    def objection(self, model, weight, part="sweep", joint="none"):
+        """Why a setting is not evidence; empty if it is."""
+        active = self.seeds("active", model, weight, part, joint)
+        if len(active) < 3:
+            return f"{model} at {weight:g} has {len(active)} seeds"
+        if active.mean() < (self.least_active if part == "sweep" else 2):
+            return f"{model} at {weight:g} has {active.mean():.1f} active latents"
+        scores = self.seeds(EXACT, model, weight, part, joint)
+        null = self.seeds(EXACT, "untrained", 0.0, part, joint)
+        error = np.sqrt(scores.var(ddof=1) / len(scores) + null.var(ddof=1) / len(null))
+        if scores.mean() - null.mean() < 2 * error:
+            return f"{model} at {weight:g} is not above untrained models"
+        return ""
 
 
 def gap_at_equal(first, second):
-    """Mean difference of the second score where curves over beta agree in the first score."""
-    (x1, y1), (x2, y2) = (model.mean(1) for model in (first, second))
+    """Mean difference of the second score where mean curves agree in the first score."""
+    (x1, y1), (x2, y2) = (curve.mean(axis=0) for curve in (first, second))
     low, high = max(x1.min(), x2.min()), min(x1.max(), x2.max())
     at = np.linspace(low, high, 101)
     o1, o2 = np.argsort(x1), np.argsort(x2)
@@ -252,290 +245,261 @@ def gap_at_equal(first, second):
 
 
 def mean_gap(first, second):
-    return (second.mean(1) - first.mean(1)).mean()
+    return second.mean() - first.mean()
 
 
-def with_interval(statistic, *models):
-    """A statistic and its 90 % interval: a bootstrap over the seeds of each model."""
-    rng = np.random.default_rng(0)
-    draws = [
-        statistic(*(m[:, rng.integers(m.shape[1], size=m.shape[1])] for m in models))
-        for _ in range(2000)
-    ]
-    finite = [draw for draw in draws if np.isfinite(draw)] or [np.nan]
-    return statistic(*models), *np.percentile(finite, [5, 95])
+def median_gap(first, second):
+    return np.median(second) - np.median(first)
 
 
-def verdict(value, low, high):
-    """Whether a difference is above 0, beyond the spread over seeds."""
-    if not np.isfinite(value):
-        return "CANNOT BE SAID HERE"
-    return "HOLDS" if low > 0 else "NOT SETTLED HERE" if value > 0 else yes(False)
+def within_beta(curve):
+    """Correlation of TC and MIG over seeds, within beta: what beta does to both is taken away."""
+    tc, mig = (curve - curve.mean(axis=0)).transpose(1, 0, 2).reshape(2, -1)
+    return np.corrcoef(tc, mig)[0, 1]
 
 
-def yes(holds):
-    return "HOLDS" if holds else "DOES NOT HOLD HERE"
-
-
-def numbers(value, low, high):
-    return f"{value:+.3f} (90 % interval {low:+.3f} to {high:+.3f})"
-
-
-def listed(values, form):
-    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
-
-
-def best_weights(table):
-    """By model, the weight with the highest mean MIG: the paper chooses by Figure 2, too."""
-    sweep = table[table["part"] == "sweep"]
-    return sweep.groupby(["model", "weight"])[MIG].mean().unstack().idxmax(axis=1).to_dict()
-
-
-def over_seeds(table, score):
-    """By model, the scores of all seeds at its best weight."""
-    models, chosen = ("BetaVAE", "BetaTCVAE", "FactorVAE"), best_weights(table)
-    scores = {m: one_model(table, m, [score], [chosen[m]]).ravel() for m in models}
-    if score == "mig":
-        scores["InfoGAN"] = table.loc[table["part"] == "adversarial", score].to_numpy()
-    return scores
-
-
-def over_joints(table, score):
-    """(joint, model) -> scores of all seeds."""
-    rows = table[table["part"].isin(["joints", "adversarial joints"])].dropna(subset=[score])
-    return {key: group[score].to_numpy() for key, group in rows.groupby(["joint", "model"])}
-
-
-# %%
-# The claims, in the order of the paper: a sentence, a verdict, numbers.
-
-
-def claims_on_bound(table, betas):
-    pair = ["BetaVAE", "BetaTCVAE"]
-    plane = [one_model(table, model, ["elbo", MIG]) for model in pair]
-    low, high = max(m[0].mean(0).min() for m in plane), min(m[0].mean(0).max() for m in plane)
-    at_equal = with_interval(gap_at_equal, *plane)
-    bounds = [one_model(table, model, ["elbo"], [b for b in betas if b > 1]) for model in pair]
-    elbo, least = with_interval(mean_gap, *bounds), (bounds[1] - bounds[0]).mean(1).min()
-    last = [one_model(table, model, [MIG, "index_code_mi"], betas[-1:]) for model in pair]
-    at_last, kept = with_interval(mean_gap, *(m[:1] for m in last)), [m[1].mean() for m in last]
-    return [
-        f"At equal ELBO, BetaTCVAE has the higher MIG (Figure 2): {verdict(*at_equal)}. "
-        f"Difference of the mean curves where both have an ELBO from {low:.1f} to {high:.1f} "
-        f"nats: {numbers(*at_equal)}.",
-        "With growing beta, BetaTCVAE keeps the better model of the data (Figure 2): "
-        f"{verdict(*elbo) if least > 0 else yes(False)}. ELBO of BetaTCVAE minus BetaVAE, mean "
-        f"over beta > 1: {numbers(*elbo)} nats; least of all betas {least:+.2f}.",
-        f"At a high beta, BetaTCVAE has the higher MIG (Figure 2): {verdict(*at_last)}. "
-        f"Difference at beta = {betas[-1]:g}: {numbers(*at_last)}. There the codes of BetaVAE "
-        f"hold {kept[0]:.2f} nats about the images, those of BetaTCVAE {kept[1]:.2f}.",
-    ]
-
-
-def claim_on_seeds(table):
-    binned, exact = (
-        {name: np.median(scores) for name, scores in over_seeds(table, score).items()}
-        for score in ("mig", MIG)
-    )
-    chosen = {name: best_weights(table)[name] for name in exact}
-    holds = all(max(medians, key=medians.get) == "BetaTCVAE" for medians in (binned, exact))
-    return [
-        f"Over seeds, the median MIG is highest for BetaTCVAE (Figure 3): {yes(holds)}. Medians: "
-        f"{listed(exact, '.3f')}; of binned codes {listed(binned, '.3f')}. Weights, the best of "
-        f"the sweep: {listed(chosen, 'g')}. FactorVAE has twice the epochs, as in the paper.",
-    ]
-
-
-def claims_on_total_correlation(table):
-    planes = [
-        one_model(table, model, ["total_correlation", MIG]) for model in ("BetaVAE", "BetaTCVAE")
-    ]
-    vae, tcvae = (np.corrcoef(plane.mean(1))[0, 1] for plane in planes)
-    at_equal = with_interval(gap_at_equal, *planes)
-    return [
-        "In BetaTCVAE, lower total correlation goes with higher MIG (Figure 4): "
-        f"{yes(tcvae < -0.5)}. Correlation of the means over {planes[0].shape[2]} betas: "
-        f"{tcvae:+.2f} (holds if below -0.5).",
-        "In BetaVAE this negative correlation is weaker or absent (Figure 4): "
-        f"{yes(vae > tcvae)}. BetaVAE {vae:+.2f}, BetaTCVAE {tcvae:+.2f}.",
-        "At equal total correlation, BetaTCVAE has the higher MIG (Figure 4): "
-        f"{verdict(*at_equal)}. Difference of the mean curves where they overlap: "
-        f"{numbers(*at_equal)}.",
-    ]
-
-
-def claims_on_joints(table):
-    exact, binned = (
-        {key: np.median(scores) for key, scores in over_joints(table, score).items()}
-        for score in (MIG, "mig")
-    )
-    gaps = {kind: exact[kind, "BetaTCVAE"] - exact[kind, "BetaVAE"] for kind in JOINTS}
-    gan = {kind: binned[kind, "BetaTCVAE"] - binned[kind, "InfoGAN"] for kind in JOINTS}
-    medians = {kind: exact[kind, "BetaTCVAE"] for kind in JOINTS}
-    return [
-        "On all joints A to D, BetaTCVAE is above BetaVAE and InfoGAN (Figure 5): "
-        f"{yes(min(*gaps.values(), *gan.values()) > 0)}. Differences of medians to BetaVAE: "
-        f"{listed(gaps, '+.3f')}; to InfoGAN, MIG of binned codes: {listed(gan, '+.3f')}.",
-        "Uneven or dependent sampling lowers the MIG of BetaTCVAE (Figure 5): "
-        f"{yes(max(medians[kind] for kind in 'BCD') < medians['A'])}. Medians: "
-        f"{listed(medians, '.3f')}.",
-    ]
-
-
-def claims_on_ablations(table, betas):
-    plain = one_model(table, "BetaTCVAE", [MIG], betas)
-    at, claims = " and ".join(f"{beta:g}" for beta in betas), []
-    for change in ("alpha = 0", "flow prior"):
-        gap = with_interval(mean_gap, plain, one_model(table, f"BetaTCVAE, {change}", [MIG], betas))
-        claims.append(
-            f"BetaTCVAE with {change} is not significantly different: "
-            f"{'NO DIFFERENCE FOUND' if gap[1] <= 0 <= gap[2] else yes(False)}. MIG minus "
-            f"that of BetaTCVAE, mean over beta = {at}: {numbers(*gap)}."
-        )
-    return claims
-
-
-def claim_on_udr(table):
-    sweep = table[table["part"] == "sweep"]
-    means = sweep.groupby(["model", "weight"])[["udr", MIG]].mean()
-    settings, models = (spearmanr(frame["udr"], frame[MIG]) for frame in (means, sweep))
-    chosen = means["udr"].idxmax()
-    return [
-        "UDR, without labels, ranks settings as MIG does (not a claim of this paper): "
-        f"{yes(settings.statistic > 0 and settings.pvalue < 0.05)}. Spearman's correlation over "
-        f"{len(means)} settings {settings.statistic:+.2f} (p = {settings.pvalue:.2g}), over "
-        f"{len(sweep)} models {models.statistic:+.2f} (p = {models.pvalue:.2g}). The setting it "
-        f"puts first, {chosen[0]} at {chosen[1]:g}, has a mean MIG of "
-        f"{means.loc[chosen, MIG]:.3f}; the best has {means[MIG].max():.3f}.",
-    ]
-
-
-def write_summary(study, table, n_images):
-    columns = {MIG: "MIG", "mig": "binned", "udr": "UDR", "elbo": "ELBO"}
-    columns |= {
-        "index_code_mi": "I(z; n)",
-        "total_correlation": "TC",
-        "dimension_wise_kl": "dim KL",
+def claim(text, statistic, table=None, settings=()):
+    """A claim with its outcome under every reading; `statistic(tc, mig)` is a Difference."""
+    objections = [o for o in (table.objection(*setting) for setting in settings) if o]
+    found = {
+        reading: statistic(*reading) for reading in ((MWS, EXACT), (MSS, EXACT), (MWS, BINNED))
     }
-    sweep = table[table["part"] == "sweep"]
-    means = sweep.groupby(["model", "weight"], sort=False)[list(columns)].mean()
+    own = found[MWS, EXACT]
+    outcome = own.outcome()
+    if objections:
+        return f"{text}: {UNDECIDED}, no evidence: {'; '.join(objections)}. {own}."
+    others = {
+        "with MSS": found[MSS, EXACT],
+        "with MIG of binned codes": found[MWS, BINNED],
+    }
+    line = f"{text}: {outcome}. {own}; "
+    line += "; ".join(f"{name} {other.outcome()}, {other}" for name, other in others.items())
+    if outcome == "HOLDS":
+        return line + "."
+    turned = [name for name, other in others.items() if other.outcome() != outcome]
+    reason = f"the outcome changes {' and '.join(turned)}" if turned else "neither changes it"
+    return f"{line}. Reason: {reason}{'' if turned else ', so scale or the paper'}."
+
+
+def claims_of(settings, table):
+    betas, seeds = settings["betas"], table.seeds
+    above = [beta for beta in betas if beta > 1]
+    last = betas[-1]
+
+    def curves(tc, *scores, weights=betas):
+        return [table.curve(scores, model, weights) for model in (VAE, tc)]
+
     claims = [
-        *claims_on_bound(table, study["betas"]),
-        *claim_on_seeds(table),
-        *claims_on_total_correlation(table),
-        *claims_on_joints(table),
-        *claims_on_ablations(table, study["ablation_betas"]),
-        *claim_on_udr(table),
-    ]
-    fill = partial(textwrap.fill, width=98)
-    study.text(
-        [
-            fill(
-                f"{len(sweep)} models of {n_images} images, {len(study['seeds'])} seeds each; "
-                f"{(table['joint'] != 'none').sum()} models of joints A to D. MIG is that of "
-                "posteriors unless said otherwise; binned is that of binned codes. Intervals are "
-                "bootstraps over seeds; medians are compared as they are."
+        claim(
+            "At equal ELBO, TC has the higher MIG (Figure 2)",
+            lambda tc, mig: bootstrap(gap_at_equal, *curves(tc, "elbo", mig)),
+            table, [(VAE, above[0]), (MWS, above[0])],
+        ),
+        claim(
+            "With growing beta, TC keeps the better model of the data (Figure 2), ELBO in nats",
+            lambda tc, _: bootstrap(mean_gap, *curves(tc, "elbo", weights=above)),
+            table, [(MWS, above[0])],
+        ),
+        claim(
+            f"At a high beta, {last:g}, TC has the higher MIG (Figure 2)",
+            lambda tc, mig: bootstrap(mean_gap, seeds(mig, VAE, last), seeds(mig, tc, last)),
+            table, [(MWS, last)],
+        ),
+        *claims_on_seeds(settings, table),
+        claim(
+            "In TC, lower total correlation goes with higher MIG (Figure 4); minus the correlation "
+            "over seeds within beta",
+            lambda tc, mig: bootstrap(lambda c: -within_beta(c), curves(tc, "tc", mig)[1]),
+            table, [(MWS, above[0])],
+        ),
+        claim(
+            "This is stronger in TC than in BetaVAE (Figure 4); difference of these correlations",
+            lambda tc, mig: bootstrap(
+                lambda vae, c: within_beta(vae) - within_beta(c), *curves(tc, "tc", mig)
             ),
-            "\nMeans over seeds (weight is beta, or gamma of FactorVAE; from ELBO on in nats):",
-            means.rename(columns=columns).round(3).reset_index().to_string(index=False) + "\n",
-            *(fill(f"{i}. {text}", subsequent_indent="   ") for i, text in enumerate(claims, 1)),
-        ]
+            table, [(VAE, above[0]), (MWS, above[0])],
+        ),
+        claim(
+            "At equal total correlation, TC has the higher MIG (Figure 4)",
+            lambda tc, mig: bootstrap(gap_at_equal, *curves(tc, "tc", mig)),
+            table, [(VAE, above[0]), (MWS, above[0])],
+        ),
+        *claims_on_joints(settings, table),
+    ]  # fmt: skip
+    beta = settings["ablation_beta"]
+    for model in ABLATIONS:
+        gap = bootstrap(mean_gap, seeds(EXACT, MWS, beta), seeds(EXACT, model, beta))
+        weak = table.objection(MWS, beta) or table.objection(model, beta)
+        outcome = f"{UNDECIDED}, no evidence: {weak}" if weak else gap.within(MARGIN)
+        claims.append(
+            f"{model} does not differ from TC by MWS at beta {beta:g} by {MARGIN} of MIG or more: "
+            f"{outcome}. {gap}."
+        )
+    gap = bootstrap(mean_gap, *(table.curve([EXACT], model, above) for model in (MSS, MWS)))
+    claims.append(
+        "TC by MWS has a higher MIG than TC by MSS, mean over beta > 1 (not a claim of the "
+        f"paper): {gap.outcome()}. {gap}."
+    )
+    return [*claims, claim_on_udr(settings, table)]
+
+
+def claims_on_seeds(settings, table):
+    """Weights are chosen by the first half of the seeds, judged by the second."""
+
+    def best(model, weights, mig):
+        half = settings["seeds"] // 2
+        of_each = {w: table.seeds(mig, model, w) for w in weights}
+        weight = max(of_each, key=lambda w: of_each[w][:half].sum())
+        return of_each[weight][half:]
+
+    rivals = {VAE: settings["betas"], FACTOR: settings["gammas"]}
+    return [
+        claim(
+            f"Over seeds, the median MIG of TC is above that of {rival} (Figure 3)",
+            lambda tc, mig, rival=rival, weights=weights: bootstrap(
+                median_gap, best(rival, weights, mig), best(tc, settings["betas"], mig)
+            ),
+            table, [(MWS, settings["betas"][1]), (rival, weights[-1])],
+        )
+        for rival, weights in rivals.items()
+    ]  # fmt: skip
+
+
+def claims_on_joints(settings, table):
+    """TC by MWS only, as there are no joints with MSS."""
+    weights = {VAE: settings["joint_betas"][0], MWS: settings["joint_betas"][1], GAN: 0.0}
+
+    def seeds(model, kind, mig=EXACT):
+        return table.seeds(mig, model, weights[model], "joints", kind)
+
+    lines = []
+    for rival in (VAE, GAN):
+        gaps = {k: bootstrap(median_gap, seeds(rival, k), seeds(MWS, k)) for k in JOINTS}
+        lines.append(f"TC is above {rival} on joint {outcomes(table, gaps, weights)} (Figure 5).")
+    gaps = {k: bootstrap(median_gap, seeds(MWS, k), seeds(MWS, "A")) for k in "BCD"}
+    text = "Uneven or dependent sampling lowers the MIG of TC, A minus"
+    return [*lines, f"{text} {outcomes(table, gaps, weights)} (Figure 5)."]
+
+
+def outcomes(table, gaps: dict[str, Difference], weights):
+    weak = {k: table.objection(MWS, weights[MWS], "joints", k) for k in gaps}
+    return ", ".join(
+        f"{k}: {f'{UNDECIDED}, {weak[k]}' if weak[k] else gap.outcome()} {gap}"
+        for k, gap in gaps.items()
+    )
+
+
+def claim_on_udr(settings, table):
+    pairs = [(model, beta) for model in (VAE, MWS, MSS) for beta in settings["betas"]]
+    pairs += [(FACTOR, gamma) for gamma in settings["gammas"]]
+    points = []
+    for model, weight in pairs:
+        files = sorted(settings["folder"].glob(f"codes_{model}_{weight:g}_*.npy"))
+        if len(files) > 1:
+            agreement = np.mean(udr_score([np.load(file) for file in files]))
+            points.append((agreement, table.seeds(EXACT, model, weight).mean()))
+    udr = bootstrap(lambda p: spearmanr(p).statistic, points)
+    return (
+        "UDR, without labels, ranks settings as MIG does, rank correlation over "
+        f"{len(points)} settings (not a claim of the paper): {udr.outcome()}. {udr}."
     )
 
 
 # %%
-# Figures.
+# Summary and figures.
 
 
-def plot_sweep(table):
-    figure, axes = plt.subplots(
-        1, 3, figsize=(13, 4.2), layout="constrained", width_ratios=[1.4, 1, 1]
+def write_summary(study, settings, table, n_images):
+    columns = {EXACT: "MIG", BINNED: "binned", "elbo": "ELBO", "mi": "I(z; n)", "tc": "TC"}
+    columns |= {"active": "active"}
+    sweep = table.frame.loc["sweep"].groupby(level=["model", "weight"], sort=False)
+    means = sweep[list(columns)].mean().rename(columns=columns).round(3)
+    means["seeds"] = sweep.size()
+    means["evidence"] = ["no" if table.objection(*setting) else "yes" for setting in means.index]
+    fill = partial(textwrap.fill, width=98)
+    lines = [
+        fill(
+            f"{n_images} images; a difference is followed by its 90 % interval. MIG is that of "
+            "posteriors; binned, that of binned codes. Untrained models are the null."
+        ),
+        "\nTable 2, factors and their values:",
+        *(f"  {name}: {sizes_of(settings, part)}" for name, part in
+          (("dSprites", "sweep"), ("3D heads", "joints"))),
+        "\nMeans over seeds (weight is beta, or gamma of FactorVAE):",
+        means.reset_index().to_string(index=False) + "\n",
+        *(
+            fill(f"{i}. {text}", subsequent_indent="   ")
+            for i, text in enumerate(claims_of(settings, table), 1)
+        ),
+    ]  # fmt: skip
+    study.text(lines)
+
+
+def sizes_of(settings, part):
+    _, y, names = data_of(settings, part)
+    return ", ".join(f"{n} ({len(np.unique(column))})" for n, column in zip(names, y.T))
+
+
+def plot_curves(settings, table):
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    labels = {"elbo": "ELBO (nats)", "tc": "total correlation (nats)"}
+    for ax, score in zip(axes, labels):
+        for model in (VAE, MWS, MSS):
+            curve = table.curve([score, EXACT], model, settings["betas"])
+            mean, std = curve.mean(axis=0), curve.std(axis=0)
+            ax.errorbar(*mean, yerr=std[1], xerr=std[0], marker="o", capsize=2, label=model)
+        ax.set(xlabel=labels[score], ylabel="MIG")
+    axes[0].legend()
+    return figure
+
+
+def plot_distributions(settings, table):
+    figure, axes = plt.subplots(1, 5, figsize=(14, 4), sharey=True, layout="constrained")
+    betas, gammas = settings["betas"], settings["gammas"]
+    pools = {model: table.seeds(EXACT, model, betas[-1]) for model in (VAE, MWS, MSS)}
+    pools[FACTOR] = table.seeds(EXACT, FACTOR, gammas[-1])
+    joint = {VAE: settings["joint_betas"][0], MWS: settings["joint_betas"][1], GAN: 0.0}
+    panels = {f"beta = {betas[-1]:g}, gamma = {gammas[-1]:g}": pools}
+    for kind in JOINTS:
+        panels[f"joint {kind}"] = {
+            model: table.seeds(EXACT, model, weight, "joints", kind)
+            for model, weight in joint.items()
+        }
+    for ax, (title, pool) in zip(axes, panels.items()):
+        ScoreDistributionDisplay(pool, label="MIG").plot(ax)
+        ax.set_title(title, fontsize=10)
+    return figure
+
+
+def plot_traversals(settings, table):
+    """Models of the highest MIG, trained again, side by side."""
+    X, y, names = data_of(settings, "sweep")
+    models = {}
+    for model in (VAE, MWS):
+        best = table.frame[EXACT].loc["sweep", model].idxmax()
+        title = f"{model} at {best[0]:g}, seed {best[2]}"
+        models[title] = make_model(settings, model, best[0], best[2]).fit(X)
+    displays = TraversalDisplay.from_estimators(
+        models, X, y, factor_names=names, n_steps=7, cmap="gray_r"
     )
-    part = table[table["model"].isin(["BetaVAE", "BetaTCVAE"]) & (table["part"] == "sweep")]
-    labels = {
-        "elbo": "ELBO (nats)",
-        MIG: "MIG",
-        "total_correlation": "total correlation (nats)",
-        "udr": "UDR",
-    }
-    for panel, score in zip(axes, ("elbo", "total_correlation", "udr")):
-        SweepDisplay(
-            part["weight"].tolist(),
-            {score: part[[score]], MIG: part[[MIG]]},
-            param="beta",
-            groups=part["model"].tolist(),
-            labels=labels,
-        ).plot(panel, kind="tradeoff")
-    return figure
-
-
-def plot_distributions(study, table):
-    figure = plt.figure(figsize=(13, 8), layout="constrained")
-    top, bottom = figure.subfigures(2, 1, height_ratios=[1, 1.25])
-    left, right = top.subplots(1, 2)
-    ScoreDistributionDisplay(over_seeds(table, "mig"), label="MIG of binned codes").plot(left)
-    left.set_title("seeds, each model at its best weight", fontsize=10)
-    beta = study["ablation_betas"][-1]
-    names = {"as it is": "", "alpha = 0": ", alpha = 0", "flow prior": ", flow prior"}
-    ScoreDistributionDisplay(
-        {k: one_model(table, f"BetaTCVAE{v}", [MIG], [beta]).ravel() for k, v in names.items()},
-        label="MIG",
-    ).plot(right)
-    right.set_title(f"ablations of BetaTCVAE, beta = {beta:g}", fontsize=10)
-    _, y, names = load_data(study, for_joints=True)
-    scores = over_joints(table, "mig")
-    weights = {kind: dependence_weights(y, [(0, 1)], kind=kind) for kind in JOINTS}
-    darkest = max(values.max() for values in weights.values())
-    axes = bottom.subplots(2, 4, sharey="row", height_ratios=[1, 1.6])
-    for kind, (density, boxes) in zip(JOINTS, axes.T):
-        frame = pd.DataFrame({"x": y[:, 0], "y": y[:, 1], "p": weights[kind]})
-        image = frame.pivot(index="y", columns="x", values="p")
-        density.imshow(image, cmap="Blues", vmin=0, vmax=darkest, aspect="auto", origin="lower")
-        density.set(title=f"joint {kind}", xlabel=names[0], xticks=[], yticks=[])
-        models = ("BetaVAE", "BetaTCVAE", "InfoGAN")
-        pools = {model: scores[kind, model] for model in models}
-        ScoreDistributionDisplay(pools, label="MIG of binned codes").plot(boxes)
-        if kind == "A":
-            density.set_ylabel(names[1])
-        else:
-            boxes.set_ylabel("")
-    return figure
-
-
-def plot_traversals(study, table, X, y, names):
-    """The best model of the sweep, read from the cache."""
-    best = table.loc[table[MIG].where(table["part"] == "sweep").idxmax()]
-    wanted = best[["model", "weight", "seed"]].to_dict()
-    grid = ParameterGrid(make_grids(study)["sweep"])
-    params = next(params for params in grid if describe(params) == wanted)
-    model = study.pipeline().set_params(**params)
-    figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
-    TraversalDisplay.from_estimator(model.fit(X, y), X, y, factor_names=names, cmap="gray_r", ax=ax)
-    ax.set_title(
-        f"{best['model']} at {best['weight']:g}, seed {best['seed']:g}: MIG {best[MIG]:.2f}",
-        fontsize=10,
-    )
-    return figure
-
-
-# %%
+    return next(iter(displays.values())).figure_
 
 
 def main():
-    torch.set_num_threads(1)  # for one job, too: the number of threads may change the last bits
-    # At a high beta all latents may die: that is what is being studied.
-    warnings.filterwarnings("ignore", r"All \d+ latents", TrainingWarning)
-    warnings.filterwarnings("ignore", ".*no informative code", DegenerateScoreWarning)
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore", TrainingWarning)
+    warnings.simplefilter("ignore", DegenerateScoreWarning)
     study = Study("total_correlation", __doc__, SMALL, FULL)
-    cells = [{"part": part} for part in make_grids(study)]
-    rows = study.rows("scores", cells, partial(measure, study))
-    index = ["part", "model", "weight", "seed", "joint"]
-    table = rows.pivot_table(index=index, columns="score", values="value", sort=False).reset_index()
-    X, y, names = load_data(study)
-    study.figure("sweep", plot_sweep(table))
-    study.figure("distributions", plot_distributions(study, table))
-    study.figure("traversals", plot_traversals(study, table, X, y, names))
-    write_summary(study, table, len(X))
+    settings = {**study.settings, "folder": study.folder}
+    frame = study.parallel_rows(
+        "scores", cells_of(settings), partial(measure, study.settings, study.folder)
+    )
+    X, y, _ = data_of(settings, "sweep")
+    table = Table(frame, y.shape[1])
+    study.figure("sweep", plot_curves(settings, table))
+    study.figure("distributions", plot_distributions(settings, table))
+    study.figure("traversals", plot_traversals(settings, table))
+    write_summary(study, settings, table, len(X))
 
 
 if __name__ == "__main__":
