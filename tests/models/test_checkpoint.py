@@ -12,7 +12,15 @@ import pytest
 from numpy.testing import assert_array_equal
 from skorch.callbacks import Callback, EarlyStopping, LRScheduler
 
-from sklearn_disent.models import AdaGVAE, BetaVAE, FactorVAE, InfoGAN, Labels, LinearSchedule
+from sklearn_disent.models import (
+    VAE,
+    AdaGVAE,
+    BetaVAE,
+    FactorVAE,
+    InfoGAN,
+    Labels,
+    LinearSchedule,
+)
 
 SCRIPT = """
     import os, signal, sys
@@ -195,8 +203,8 @@ def test_full_disk_does_not_end_training(tmp_path, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as patch, pytest.warns(UserWarning, match="No space left.*goes on"):
-        patch.setattr("sklearn_disent.models._checkpoint.save_file", full)
+    monkeypatch.setattr("sklearn_disent.models._checkpoint.save_file", full)
+    with pytest.warns(UserWarning, match=r"No space left.*goes on"):
         vae = VAE(2, max_epochs=3, random_state=0, checkpoint=tmp_path).fit(X)
     assert np.array_equal(vae.transform(X), expected)
     assert list(tmp_path.iterdir()) == []
