@@ -162,7 +162,9 @@ def tests_of(path: str) -> list[str]:
     pattern = re.compile("|".join(words))
     chosen = [f for f in files if pattern.search(f.read_text() + f.name) or f.parent == own != room]
     first = [f for f in chosen if f.stem == f"test_{source.stem.strip('_')}"]
-    return [str(f) for f in dict.fromkeys([*first, *(chosen or files)])]
+    # Recorded values, which whatever a room computes goes into.
+    recorded = [f for f in files if f.name in ("test_pixels.py", "test_golden.py")]
+    return [str(f) for f in dict.fromkeys([*first, *recorded, *(chosen or files)])]
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):

@@ -45,7 +45,8 @@ class SweepMemory(joblib.Memory):
     Notes
     -----
     An entry that cannot be read is computed again, with a warning (plain :class:`joblib.Memory`
-    only logs it).
+    only logs it). A folder that cannot be written to, or a full disk, costs no fit that is done:
+    the search goes on with a warning, and what is in the folder is read.
 
     The key of an entry consists of the parameters of the model, modules among them with their
     weights, the rows of X and y that it is trained on, the code of every class and function among
@@ -92,7 +93,18 @@ class SweepMemory(joblib.Memory):
         verbose: Verbose = 0,
     ) -> None:
         # joblib uses two different folders for a string and for a path.
-        super().__init__(fspath(location), compress=int(compress), verbose=int(verbose))
+        options = {"compress": int(compress), "verbose": int(verbose)}
+        try:
+            super().__init__(fspath(location), **options)
+        except OSError as error:
+            # A sweep that has hours ahead of it does not end here; nothing is cached.
+            super().__init__(None, **options)
+            warnings.warn(
+                f"The cache {fspath(location)} cannot be written to ({error}): fits will not be "
+                "found again. Check its permissions and the room on its disk.",
+                UserWarning,
+                stacklevel=3,
+            )
         self.bytes_limit = bytes_limit
         self._n_bytes = _n_bytes(bytes_limit)
 
@@ -171,8 +183,14 @@ class _BoundedFunc:
         try:
             result = self.stored(*call)
         except _HalfTrainedError as error:
-            _warn(f"A fit is not cached: {error}.")
+            _warn(f"A fit is not cached: {error}.", stacklevel=3)
             return error.result
+        if self.memory.location is not None and not self.stored.check_call_in_cache(*call):
+            _warn(
+                f"A fit cannot be written to the cache {self.memory.location}, and will not be "
+                "found again. Check its permissions and the room on its disk.",
+                stacklevel=3,
+            )
         self.memory.reduce_size(bytes_limit=self.memory._n_bytes)
         return result
 
@@ -220,9 +238,9 @@ def _problem_of(result: Any) -> str | None:
     return next((problem for problem in problems if problem), None)
 
 
-def _warn(message: str) -> None:
-    # Called by a method of the cached function, which the user's code has called.
-    warnings.warn(message, UserWarning, stacklevel=4)
+def _warn(message: str, stacklevel: int = 4) -> None:
+    # Most often called by a method of the cached function, which the user's code has called.
+    warnings.warn(message, UserWarning, stacklevel=stacklevel)
 
 
 def _is_lost(cls: type) -> bool:

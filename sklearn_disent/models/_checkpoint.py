@@ -51,6 +51,14 @@ class EpochFile:
             whole = {name: value.detach().clone().contiguous() for name, value in tensors.items()}
             save_file(whole, part, metadata={_KEY: json.dumps(state)})
             os.replace(part, self.path)
+        except (OSError, SafetensorError) as error:
+            # A full disk must not cost the epochs that are done.
+            warnings.warn(
+                f"An epoch cannot be saved to {self.path.parent} ({error}). Training goes on; "
+                "killed now, it would begin again at the last epoch that was saved.",
+                UserWarning,
+                stacklevel=2,
+            )
         finally:
             part.unlink(missing_ok=True)
 

@@ -12,7 +12,15 @@ import pytest
 from numpy.testing import assert_array_equal
 from skorch.callbacks import Callback, EarlyStopping, LRScheduler
 
-from sklearn_disent.models import AdaGVAE, BetaVAE, FactorVAE, InfoGAN, Labels, LinearSchedule
+from sklearn_disent.models import (
+    VAE,
+    AdaGVAE,
+    BetaVAE,
+    FactorVAE,
+    InfoGAN,
+    Labels,
+    LinearSchedule,
+)
 
 SCRIPT = """
     import os, signal, sys
@@ -187,3 +195,17 @@ def test_nothing_is_written_without_the_parameter(images, small, tmp_path, monke
     small().fit(images[0])
     assert os.listdir(Path.cwd()) == []
     assert np.isfinite(small(checkpoint="here").fit(images[0]).transform(images[0])).all()
+
+
+def test_full_disk_does_not_end_training(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    expected = VAE(2, max_epochs=3, random_state=0).fit(X).transform(X)
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sklearn_disent.models._checkpoint.save_file", full)
+    with pytest.warns(UserWarning, match=r"No space left.*goes on"):
+        vae = VAE(2, max_epochs=3, random_state=0, checkpoint=tmp_path).fit(X)
+    assert np.array_equal(vae.transform(X), expected)
+    assert list(tmp_path.iterdir()) == []
