@@ -103,7 +103,7 @@ class LazyRows:
         numbers = np.arange(len(self)) if self.rows is None else self.rows
         return LazyRows(self.array, numbers[key])
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray:
         if copy is False:
             raise ValueError("LazyRows are read from where they are: there is nothing to share.")
         return self.read(np.arange(len(self))).astype(dtype or self.dtype, copy=False)

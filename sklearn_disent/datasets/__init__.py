@@ -7,6 +7,7 @@ from ._celeba import load_celeba
 from ._chairs3d import load_chairs3d
 from ._digits import make_transformed_digits
 from ._dsprites import make_dsprites
+from ._encoded import make_encoded_factors
 from ._faces3d import make_faces3d_like
 from ._fetch import fetch_dsprites, fetch_mpi3d, fetch_shapes3d
 from ._fetch_photos import fetch_cars3d, fetch_smallnorb
@@ -33,6 +34,7 @@ __all__ = [
     "make_pendulum",
     "make_flow",
     "make_dependent_factors",
+    "make_encoded_factors",
     "make_logical_codes",
     "make_nonlinear_ica",
     "make_superposition",

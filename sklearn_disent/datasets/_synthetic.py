@@ -39,7 +39,7 @@ def _check_interval(name: str, value: float, low: float, high: float, why: str) 
         raise ValueError(f"{name} must lie in [{low:.4g}, {high:.4g}] ({why}), got {value}.")
 
 
-def _table_bunch(
+def table_bunch(
     classes: NDArray[np.int64],
     values: dict[str, NDArray],
     codes: Floats,
@@ -176,7 +176,7 @@ def make_dependent_factors(
         f"{n_factors} factors of {n_classes} classes and as many codes: independence "
         f"delta={delta}, disentanglement alpha={alpha}, nuisance beta={beta}."
     )
-    return _table_bunch(classes, values, codes, return_X_y, descr)
+    return table_bunch(classes, values, codes, return_X_y, descr)
 
 
 def _entangle(y: Floats, rotation: Floats, rng: np.random.RandomState) -> Floats:
@@ -318,7 +318,7 @@ def make_logical_codes(
     if shuffle:
         order = rng.permutation(len(codes))
         classes, codes = classes[order], codes[order]
-    return _table_bunch(
+    return table_bunch(
         classes.astype(np.int64, copy=False),
         {f"y_{i + 1}": levels for i in range(3)},
         codes,

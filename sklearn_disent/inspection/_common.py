@@ -39,6 +39,9 @@ _ABBREVIATIONS = {"elbo", "kl", "mig", "udr"}
 
 # -- options -------------------------------------------------------------------------------------
 
+# Names along an axis, of which more could not be read.
+_MAX_LABELS = 60
+
 
 def check_drawing(method: Any, options: Mapping[str, Any]) -> None:
     """Refuse what `plot` would not take, before anything is computed.
@@ -230,8 +233,13 @@ def label_cells(ax: Axes, rows: Sequence[str], columns: Sequence[str], *, slante
     slant: dict[str, Any] = (
         {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
     )
-    ax.set_xticks(range(len(columns)), columns, **slant)
-    ax.set_yticks(range(len(rows)), rows)
+    for names, set_ticks, options in (
+        (columns, ax.set_xticks, slant),
+        (rows, ax.set_yticks, {}),
+    ):
+        # As many as can be read: names of every second, third, ... entry where there are more.
+        shown = range(0, len(names), -(-len(names) // _MAX_LABELS))
+        set_ticks(shown, [plain(names[i]) for i in shown], **options)
     ax.tick_params(length=0)
 
 
@@ -263,6 +271,11 @@ def names_of(
     if len(names) != n_names:
         raise ValueError(f"{what} must have {n_names} names, got {len(names)}: {names}.")
     return names
+
+
+def plain(name: str) -> str:
+    """A name of the user's data for a figure, in which dollars would else enclose formulas."""
+    return name.replace("$", r"\$")
 
 
 def score_label(name: str, labels: Mapping[str, str] | None = None) -> str:

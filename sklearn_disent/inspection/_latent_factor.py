@@ -18,6 +18,7 @@ from ._common import (
     check_drawing,
     colormap,
     names_of,
+    plain,
     scored_codes,
 )
 
@@ -108,6 +109,7 @@ class LatentFactorDisplay:
         code_names: Names | None = None,
         pairs: Pairs = (),
         n_latents: PositiveInt | None = None,
+        n_factors: PositiveInt | None = None,
         n_bins: AtLeastTwo = 20,
         ax: Axes | ArrayLike | None = None,
         **options: Any,
@@ -130,6 +132,9 @@ class LatentFactorDisplay:
             Pairs of factors, by name, that share a heat map.
         n_latents : int or None, default=None
             How many latents to draw; all of them if None.
+        n_factors : int or None, default=None
+            How many factors to draw, those that explain most of a latent's variance; all of them
+            if None.
         n_bins : int, default=20
             Number of bins of a continuous factor.
         ax : Axes, array of Axes or None, default=None
@@ -149,6 +154,7 @@ class LatentFactorDisplay:
             code_names=code_names,
             pairs=pairs,
             n_latents=n_latents,
+            n_factors=n_factors,
             n_bins=n_bins,
             ax=ax,
             **options,
@@ -165,6 +171,7 @@ class LatentFactorDisplay:
         code_names: Names | None = None,
         pairs: Pairs = (),
         n_latents: PositiveInt | None = None,
+        n_factors: PositiveInt | None = None,
         n_bins: AtLeastTwo = 20,
         ax: Axes | ArrayLike | None = None,
         **options: Any,
@@ -187,6 +194,9 @@ class LatentFactorDisplay:
             Pairs of factors, by name, that share a heat map.
         n_latents : int or None, default=None
             How many latents to draw; all of them if None.
+        n_factors : int or None, default=None
+            How many factors to draw, those that explain most of a latent's variance; all of them
+            if None.
         n_bins : int, default=20
             Number of bins of a continuous factor.
         ax : Axes, array of Axes or None, default=None
@@ -200,12 +210,15 @@ class LatentFactorDisplay:
         """
         check_drawing(cls.from_predictions, options)
         checked = check_data(factors, codes, factor_bins=n_bins)
-        n_factors, n_codes = checked.factors.shape[1], checked.codes.shape[1]
-        names = names_of(factor_names, factors, n_factors, "factor ", "factor_names")
+        n_given, n_codes = checked.factors.shape[1], checked.codes.shape[1]
+        names = names_of(factor_names, factors, n_given, "factor ", "factor_names")
         curves = {name: _curve(checked, factors, k) for k, name in enumerate(names)}
-        order = _order(checked, list(curves.values()))
+        explained = _all_explained(checked, list(curves.values()))
+        order = _order(checked, explained)
+        # Of equal factors the first are drawn.
+        best = np.argsort(-explained.max(axis=1), kind="stable")[:n_factors]
         display = cls(
-            curves,
+            {names[k]: curves[names[k]] for k in np.sort(best)},
             surfaces={_as_pair(pair, names): _surface(checked, names, pair) for pair in pairs},
             code_names=names_of(code_names, codes, n_codes, "z", "code_names"),
             latents=order[:n_latents],
@@ -242,7 +255,7 @@ class LatentFactorDisplay:
                 _draw_curve(panel, curve, latent, limits)
             for panel, surface in zip(panels[len(self.curves) :], surfaces.values()):
                 _draw_surface(panel, surface, latent, limits, colors)
-            panels[0].set_ylabel(codes[latent], rotation=0, ha="right", va="center")
+            panels[0].set_ylabel(plain(codes[latent]), rotation=0, ha="right", va="center")
             for panel in panels[1 : len(self.curves)]:
                 panel.tick_params(labelleft=False)
         for panels in self.axes_[:-1]:
@@ -250,7 +263,7 @@ class LatentFactorDisplay:
                 panel.tick_params(labelbottom=False)
         labels = [*self.curves, *(f"{first} →, {second} ↓" for first, second in surfaces)]
         for panel, label in zip(self.axes_[-1], labels):
-            panel.set_xlabel(label)
+            panel.set_xlabel(plain(label))
         self.axes_[0, 0].set_title("mean code ± std", fontsize=9, loc="left")
         if surfaces:
             self.axes_[0, len(self.curves)].set_title("mean code", fontsize=9, loc="left")
@@ -302,11 +315,16 @@ def _surface(checked: Checked, names: list[str], pair: Pair) -> Surface:
     return np.arange(size[0]), np.arange(size[1]), mean.reshape(*size, -1)
 
 
-def _order(checked: Checked, curves: list[Curve]) -> list[int]:
+def _all_explained(checked: Checked, curves: list[Curve]) -> NDArray[np.float64]:
+    """(n_factors, n_codes): share of each code's variance between the values of each factor."""
     variance = checked.codes.var(axis=0)
-    explained = np.array(
+    return np.array(
         [_explained(checked.factors[:, k], curve, variance) for k, curve in enumerate(curves)]
     )
+
+
+def _order(checked: Checked, explained: NDArray[np.float64]) -> list[int]:
+    variance = checked.codes.var(axis=0)
     matched = list(assignment(explained).values())
     return [*matched, *(int(j) for j in np.argsort(-variance) if j not in matched)]
 
@@ -333,7 +351,7 @@ def _draw_curve(panel: Axes, curve: Curve, latent: int, limits: tuple[float, flo
             curve.values, mean, std, color=COLORS[0], marker="o", linestyle="", markersize=4,
             elinewidth=1.5,
         )  # fmt: skip
-        panel.set_xticks(curve.values, curve.ticks)
+        panel.set_xticks(curve.values, [plain(tick) for tick in curve.ticks])
         panel.margins(x=0.2)
     panel.set_ylim(limits)
     panel.tick_params(labelsize=8)

@@ -29,7 +29,7 @@ from ..metrics._estimators import path_to_model
 from ..metrics._report import Metrics, _choose, _row, check_params
 from ..metrics._score_report import verdict
 from ..metrics._sharing import sharing
-from ..metrics._validation import check_codes
+from ..metrics._validation import check_codes, check_factors
 from ._common import coder_of, codes_of, look_inside, pyplot, score_label, scored_codes
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
@@ -54,6 +54,12 @@ _METRICS = (
     "gaussian_total_correlation_error",
 )
 
+# With more factors than these, metrics that fit something for each are left out, there are fewer
+# resamples, and some of the factors are drawn: else the time would grow from seconds to hours.
+_MANY_FACTORS = 50
+_FITTED = ("infom", "infoc", "infoe")
+_N_DRAWN = 12
+
 _TOPOLOGY = SCORERS["manifold_topology"]
 
 # Title -> how to read the picture.
@@ -72,6 +78,9 @@ _DPI = 110
 
 # Variance of a posterior mean over the data, below which a latent counts as dead.
 _DEAD = 0.01
+
+# Embeddings, overrides and isolates of the Unicode bidirectional algorithm, and its marks.
+_DIRECTIONS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 # All rules are below one class, so that a notebook keeps its own style.
 _STYLE = """
@@ -130,7 +139,7 @@ class DisentanglementReport:
     factor_values : dict or None, default=None
         By the name of the metric, one value per factor; none if None.
     factor_names : list of str or None, default=None
-        Names of the factors; "factor 0" and so on if None.
+        Names; "factor 0" and so on if None.
 
     See Also
     --------
@@ -174,7 +183,7 @@ class DisentanglementReport:
         *,
         metrics: Metrics | None = None,
         metric_params: Mapping[str, Mapping[str, Any]] | None = None,
-        n_resamples: NonNegativeInt = 100,
+        n_resamples: NonNegativeInt | None = None,
         confidence_level: OpenShare = 0.95,
         n_permutations: NonNegativeInt = 20,
         topology: Mapping[str, Any] | None = None,
@@ -201,15 +210,16 @@ class DisentanglementReport:
         metrics : "all", list of (str, callable or Metric) or None, default=None
             Names of metrics, functions of your own, or both, as in
             :func:`~sklearn_disent.metrics.disentanglement_report`; two or three fast metrics per
-            question if None.
+            question if None, and with more than 50 factors those of them that are fast even then.
         metric_params : dict or None, default=None
             Options by the name of the metric, such as ``{"mig": {"n_bins": 10}}``.
-        n_resamples : int, default=100
-            Number of half-samples for confidence intervals; 0 for none.
+        n_resamples : int or None, default=None
+            Number of half-samples for confidence intervals; 0 for none. None takes 100, and fewer
+            with more than 50 factors, at least 10.
         confidence_level : float, default=0.95
             Level of the intervals.
         n_permutations : int, default=20
-            Number of shuffles for chance levels, p-values and verdicts; 0 for none.
+            Number of shuffles; 0 for none. They give chance levels, p-values and verdicts.
         topology : dict or None, default=None
             Options of :func:`~sklearn_disent.metrics.manifold_topology_score`, such as
             ``{"n_repeats": 20}``, to add its row: an interval over draws of landmarks, and the
@@ -234,13 +244,18 @@ class DisentanglementReport:
         report : DisentanglementReport
         """
         pyplot(cls.__name__)
-        metrics = list(_METRICS) if metrics is None else metrics
+        n_factors = _n_columns(y)
+        is_many = n_factors > _MANY_FACTORS
+        if metrics is None:
+            metrics = [name for name in _METRICS if not (is_many and name in _FITTED)]
+        if n_resamples is None:
+            n_resamples = max(10, 100 * _MANY_FACTORS // n_factors) if is_many else 100
         check_params(metric_params, _choose(metrics))
         if topology is not None:
             _TOPOLOGY.check(topology)
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
         with sharing():
-            codes = scored_codes(estimator, X)
+            codes = _finite_codes(estimator, X)
             report: Any = disentanglement_report(
                 y,
                 codes,
@@ -270,6 +285,7 @@ class DisentanglementReport:
             summary=[
                 *lines,
                 report.sizes + _held(confidence_level, n_resamples),
+                *_drawn(n_factors),
                 *_manifest.summary(path_to_model(estimator)[1]),
             ],
             estimator_text=repr(estimator),
@@ -311,7 +327,7 @@ class DisentanglementReport:
         confidence_level : float, default=0.95
             Level of the intervals.
         n_permutations : int, default=20
-            Number of shuffles for chance levels, p-values and verdicts; 0 for none.
+            Number of shuffles; 0 for none. They give chance levels, p-values and verdicts.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
         factor_bins : int, "unique" or None, default=None
@@ -414,7 +430,8 @@ class DisentanglementReport:
         page = (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{html.escape(self.title)}</title>\n</head>\n<body>\n{self._repr_html_()}\n"
+            f"<title>{html.escape(_without_directions(self.title))}</title>\n</head>\n<body>\n"
+            f"{self._repr_html_()}\n"
             "</body>\n</html>\n"
         )
         if path is not None:
@@ -423,18 +440,18 @@ class DisentanglementReport:
 
     def _repr_html_(self) -> str:
         scores = self._scores()
-        words = "".join(f'<p class="verdict">{html.escape(w)}</p>\n' for w in scores.summary)
-        lines = "".join(f"<p>{html.escape(line)}</p>\n" for line in self.summary or ())
+        words = "".join(f'<p class="verdict">{_text(w)}</p>\n' for w in scores.summary)
+        lines = "".join(f"<p>{_text(line)}</p>\n" for line in self.summary or ())
         parts = [
             f'<div class="sklearn-disent-report">\n<style>{_STYLE}{SLIDER_STYLE}</style>',
-            f"<h1>{html.escape(self.title)}</h1>\n{words}{lines}",
+            f"<h1>{_text(self.title)}</h1>\n{words}{lines}",
             f"<h2>Scores</h2>\n{_table(self.scores)}",
         ]
         if self.factor_values:
             parts.append(f"<h2>Scores by factor</h2>\n{_factor_table(scores)}")
         parts += [_picture(title, display) for title, display in self.displays.items()]
         if self.estimator_text:
-            text = html.escape(self.estimator_text)
+            text = _text(self.estimator_text)
             parts.append(f"<h2>Estimator</h2>\n<pre>{text}</pre>")
         return "\n".join([*parts, "</div>"])
 
@@ -455,8 +472,40 @@ def _picture(title: str, display: Any) -> str:
     sliders = traversal_sliders(display) if isinstance(display, TraversalDisplay) else ""
     return (
         f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(_CAPTIONS.get(title, ''))}</p>\n{sliders}"
-        f'<img alt="{html.escape(title)}" src="data:image/png;base64,{_png(display.figure_)}">'
+        f'<img alt="{html.escape(_without_directions(title))}" '
+        f'src="data:image/png;base64,{_png(display.figure_)}">'
     )
+
+
+def _text(text: str) -> str:
+    """Text for the page. Whatever its direction, that of its surroundings stays as it is."""
+    return f"<bdi>{html.escape(text)}</bdi>"
+
+
+def _without_directions(text: str) -> str:
+    """Text where no element can enclose it, without the characters that turn its direction."""
+    return "".join(c for c in text if c not in _DIRECTIONS)
+
+
+def _drawn(n_factors: int) -> list[str]:
+    if n_factors <= _N_DRAWN:
+        return []
+    return [f"Latents are drawn against {_N_DRAWN} factors, those that explain most of a latent."]
+
+
+def _n_columns(y: Any) -> int:
+    return check_factors(y, "unique", "omit").factors.shape[1]
+
+
+def _finite_codes(estimator: Any, X: Any) -> np.ndarray:
+    codes = scored_codes(estimator, X)
+    n_missing = int(np.isnan(codes).any(axis=1).sum())
+    if n_missing:
+        raise ValueError(
+            f"{type(path_to_model(estimator)[1]).__name__} gives codes with NaN for {n_missing} of "
+            f"{len(codes)} observations. Leave these out of X and y, or train it again."
+        )
+    return codes
 
 
 def _topology_row(
@@ -528,7 +577,7 @@ def _displays_of_codes(
             factors, codes, relevance_params=relevance_params, **named
         ),
         "Latents against factors": LatentFactorDisplay.from_predictions(
-            factors, codes, n_latents=10, **named
+            factors, codes, n_latents=10, n_factors=_N_DRAWN, **named
         ),
     }
     for display in displays.values():
@@ -581,7 +630,7 @@ def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
         if row["question"] != question:
             question = row["question"]
             span = len(heads) + 4 + with_chance
-            text = html.escape(question)
+            text = _text(question)
             rows.append(f'<tr class="question"><td colspan="{span}">{text}</td></tr>')
         cells = [f"{row['value']:.3f}"]
         if with_interval:
@@ -594,7 +643,7 @@ def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
         limits = f"{row['lowest']:g} to {highest}"
         better = "higher" if row["greater_is_better"] else "lower"
         rows.append(
-            f"<tr><td>{html.escape(score_label(name))}</td>{numbers}"
+            f"<tr><td>{_text(score_label(name))}</td>{numbers}"
             f'<td class="spare">{_bar(row)}</td><td class="spare">{limits}</td>'
             f'<td class="spare">{better}</td></tr>'
         )

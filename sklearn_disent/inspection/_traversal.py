@@ -3,6 +3,7 @@
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -37,6 +38,7 @@ from ._common import (
     names_of,
     one_axes,
     panel_grid,
+    plain,
     pyplot,
     scored_codes,
 )
@@ -46,6 +48,8 @@ from ._sliders import SLIDER_STYLE, traversal_sliders
 Base = Literal["prior"] | NonNegativeInt
 Order = Literal["auto", "kl", "std", "factor", "index"]
 Latents = Annotated[Sequence[int], "array-like"]
+Span = Annotated[Sequence[float], "array-like"]
+Spans = Annotated[Mapping[int, Sequence[float]], dict]
 
 _N_DRAWS = 10_000  # from a prior whose quantiles are only known by its draws
 
@@ -125,7 +129,8 @@ class TraversalDisplay:
         order: Order | Latents = "auto",
         n_latents: PositiveInt | None = None,
         n_steps: AtLeastTwo = 11,
-        max_std: PositiveFloat = 2.0,
+        max_std: PositiveFloat | Span = 2.0,
+        spans: Spans | None = None,
         factor_names: Names | None = None,
         relevance: Kind = "mutual_info",
         relevance_params: Mapping[str, Any] | None = None,
@@ -162,11 +167,14 @@ class TraversalDisplay:
             How many latents to draw; all of them if None.
         n_steps : int, default=11
             Number of values that each latent takes.
-        max_std : float, default=2.0
-            Range of the latents: from ``-max_std`` to ``max_std`` standard deviations of the
-            prior, or of the codes around their mean in a model without a prior. A prior other than
+        max_std : float or tuple (low, high), default=2.0
+            Range of the latents: from ``-max_std`` to ``max_std``, or from low to high, in standard
+            deviations of the prior, or of the codes around their mean in a model without a prior.
+            Some attributes show in one direction only, which (0, 6) follows. A prior other than
             N(0, 1), such as that of InfoGAN or a learned one, is traversed between the same
             quantiles, and never left.
+        spans : dict of int to (low, high) or None, default=None
+            Ranges of single latents that differ from `max_std`; the label says which.
         factor_names : list of str or None, default=None
             Names; those of the columns of a DataFrame if None.
         relevance : {"mutual_info", "correlation", "spearman", "importance", \
@@ -200,9 +208,12 @@ class TraversalDisplay:
             names = {j: given[k] for k, j in assignment(matrix).items()}
         latents, labels = _ordered(order, coder, names)
         latents, labels = latents[:n_latents], labels[:n_latents]
-        steps = np.linspace(-max_std, max_std, n_steps)
+        low, high = _span(max_std, "max_std")
+        steps = np.linspace(low, high, n_steps)
+        own = _own_steps(spans, coder.codes.shape[1], n_steps)
+        labels = [f"{t} {_interval(own[j])}" if j in own else t for t, j in zip(labels, latents)]
         display = cls(
-            _decode(coder, latents, steps, base),
+            _decode(coder, latents, [own.get(j, steps) for j in latents.tolist()], base),
             steps=steps,
             labels=labels,
             rest="all others at their mean"
@@ -213,6 +224,71 @@ class TraversalDisplay:
         )
         display.latents_ = latents
         return display.plot(ax, **options)
+
+    @classmethod
+    @validated
+    def from_estimators(
+        cls,
+        estimators: Mapping[str, Any],
+        X: Any,
+        y: Any = None,
+        *,
+        order: Order | Latents | Mapping[str, Latents] = "auto",
+        n_latents: PositiveInt | None = None,
+        **options: Any,
+    ) -> "dict[str, TraversalDisplay]":
+        """Traversals of several models, side by side in one figure.
+
+        With `y`, the same row shows the latents that are matched with the same factor.
+
+        Parameters
+        ----------
+        estimators : dict of str to estimator
+            Fitted models by the names that stand above them.
+        X : array-like
+            Observations, as in :meth:`from_estimator`.
+        y : array-like of shape (n_samples, n_factors) or None, default=None
+            Their factors.
+        order : {"auto", "kl", "std", "factor", "index"}, list of int or dict, default="auto"
+            As in :meth:`from_estimator`; a dict gives every model a list of its own, such as the
+            latents that show the same property.
+        n_latents : int or None, default=None
+            How many latents to draw; by default as many as the model with the fewest has.
+        **options
+            Passed to :meth:`from_estimator`; `ax` is not among them.
+
+        Returns
+        -------
+        displays : dict of str to TraversalDisplay
+            The displays by name, all in one figure.
+        """
+        if not estimators:
+            raise ValueError("estimators must hold at least one model by name, got none.")
+        of_each = order if isinstance(order, Mapping) else dict.fromkeys(estimators, order)
+        if set(of_each) != set(estimators):
+            raise ValueError(
+                f"order must have the names of the models, {list(estimators)}, got {list(of_each)}."
+            )
+        displays = {}
+        plt = pyplot(f"{cls.__name__}.from_estimators")
+        for name, estimator in estimators.items():
+            figure, ax = plt.subplots()
+            displays[name] = cls.from_estimator(
+                estimator, X, y, order=of_each[name], n_latents=n_latents, ax=ax, **options
+            )
+            plt.close(figure)
+        n_rows = min(len(np.asarray(display.decoded)) for display in displays.values())
+        n_steps = np.size(next(iter(displays.values())).steps)
+        size = (len(displays) * (0.62 * n_steps + 1.4), 0.62 * n_rows + 1.2)
+        _, axes = plt.subplots(1, len(displays), figsize=size, layout="constrained", squeeze=False)
+        drawing = {key: value for key, value in options.items() if key in ("cmap", "yscale")}
+        for panel, (name, display) in zip(axes.flat, displays.items()):
+            display.decoded = np.asarray(display.decoded)[:n_rows]
+            display.labels = list(display.labels or [])[:n_rows]
+            display.latents_ = display.latents_[:n_rows]
+            display.title = name
+            display.plot(panel, **drawing)
+        return displays
 
     @validated
     def plot(
@@ -289,7 +365,7 @@ class TraversalDisplay:
         shown = []
         for panel, image, label in zip(axes, images[:, 0], labels):
             shown.append(panel.imshow(image, cmap=colors, vmin=0, vmax=1))
-            panel.set_title(label, fontsize=9)
+            panel.set_title(plain(label), fontsize=9)
         for panel in axes[:]:
             panel.set_axis_off()
         steps = np.asarray(self.steps)
@@ -362,7 +438,7 @@ class TraversalDisplay:
         self.ax_ = one_axes(ax, size, type(self).__name__)
         show_mosaic(self.ax_, images, cmap)
         rows, columns = centers(images)
-        self.ax_.set_yticks(rows, labels, fontsize=9)
+        self.ax_.set_yticks(rows, [plain(label) for label in labels], fontsize=9)
         middle = [] if n_steps % 2 == 0 else [n_steps // 2]
         ticks = [0, *middle, n_steps - 1]
         steps = np.asarray(self.steps)
@@ -395,7 +471,7 @@ class TraversalDisplay:
                 for row, color in zip(rows, colors):
                     panel.plot(row, color=color, linewidth=1)
             panel.set_yscale(yscale)
-            panel.set_title(label, fontsize=9)
+            panel.set_title(plain(label), fontsize=9)
         label_edges(
             axes, *(("feature 0", "feature 1") if in_plane else ("feature", "decoded value"))
         )
@@ -460,10 +536,36 @@ def _check_latents(order: Any, n_latents: int) -> NDArray:
     return latents
 
 
-def _decode(coder: Coder, latents: NDArray, steps: NDArray, base: Base) -> NDArray:
+def _span(given: Any, name: str) -> tuple[float, float]:
+    """Low and high end of a range, in standard deviations."""
+    if isinstance(given, Real):
+        return -float(given), float(given)
+    ends = np.asarray(given, dtype=np.float64)
+    if ends.shape != (2,) or not np.isfinite(ends).all() or ends[0] >= ends[1]:
+        raise ValueError(
+            f"{name} must be a number or (low, high) with low < high, got {given!r}. Use (0, 6) "
+            "for one side."
+        )
+    return float(ends[0]), float(ends[1])
+
+
+def _own_steps(spans: Any, n_latents: int, n_steps: int) -> dict[int, NDArray]:
+    """Steps of the latents that have a range of their own."""
+    unknown = [j for j in spans or {} if j not in range(n_latents)]
+    if unknown:
+        raise ValueError(f"spans must be of latents 0 to {n_latents - 1}, got some of {unknown}.")
+    ends = {j: _span(span, f"spans[{j}]") for j, span in (spans or {}).items()}
+    return {j: np.linspace(low, high, n_steps) for j, (low, high) in ends.items()}
+
+
+def _interval(steps: NDArray) -> str:
+    return f"({steps[0]:g}, {steps[-1]:g})"
+
+
+def _decode(coder: Coder, latents: NDArray, steps: Sequence[NDArray], base: Base) -> NDArray:
+    """Decoded observations (n_latents, n_steps, ...); every latent has steps of its own."""
     n_codes = coder.codes.shape[1]
-    normal = np.repeat(steps[:, None], n_codes, axis=1)
-    center, values = _placed(coder, np.zeros((1, n_codes)))[0], _placed(coder, normal)
+    center = _placed(coder, np.zeros((1, n_codes)))[0]
     if base != "prior":
         if base >= len(coder.codes):
             raise ValueError(
@@ -471,9 +573,9 @@ def _decode(coder: Coder, latents: NDArray, steps: NDArray, base: Base) -> NDArr
                 f"{len(coder.codes) - 1}, got {base}."
             )
         center = coder.codes[base]
-    codes = np.tile(center, (len(latents), len(steps), 1))
-    for row, latent in zip(codes, latents):
-        row[:, latent] = values[:, latent]
+    codes = np.tile(center, (len(latents), len(steps[0]), 1))
+    for row, latent, own in zip(codes, latents, steps):
+        row[:, latent] = _placed(coder, np.repeat(own[:, None], n_codes, axis=1))[:, latent]
     decoded = coder.decode(codes.reshape(-1, n_codes).astype(coder.codes.dtype))
     return decoded.reshape(*codes.shape[:2], *decoded.shape[1:])
 

@@ -44,12 +44,10 @@ class Node:
 class FormulaError(ValueError):
     """A formula that cannot be evaluated, and the part of it that is to blame.
 
-    Parameters
+    Attributes
     ----------
     part : object
         The part.
-    message : str
-        What is wrong with it.
     """
 
     def __init__(self, part: Any, message: str) -> None:

@@ -46,11 +46,18 @@ class Evaluation(NamedTuple):
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """What gives the same number as the formula, faster: of arrays, and of tensors."""
+    """What gives the same number as the formula, faster: of arrays, and of tensors.
+
+    Parameters
+    ----------
+    arrays : callable or None, default=None
+        Called with factors, codes and those of the options groups, assignment, code_scale,
+        factor_scale, nan_policy that it takes.
+    tensors : callable or None, default=None
+        Called with the data of a batch.
+    """
 
     arrays: Callable[..., float] | None = None
-    """Called with factors, codes and the options groups, assignment, code_scale, factor_scale,
-    nan_policy that it takes."""
     tensors: Callable[[Data], Any] | None = None
 
 
@@ -68,7 +75,7 @@ class Property:
     semantics : Semantics or None, default=None
         What stands for equality, connectives and quantifiers; ``Semantics()`` if None.
     name : str or None, default=None
-        Name in reports and in ``history_``; that of the function if None.
+        Name to show; that of the function if None. Reports and ``history_`` use it.
     link : {"exp", "reciprocal"} or callable, default="exp"
         How a quantity q becomes a score: exp(-q), 1 / (1 + q), or a decreasing function of your
         own.

@@ -554,6 +554,11 @@ class Symbol(Node):
     ``y(s)`` are the factors of sample s, ``y(s)[k]`` is factor k; ``z(s)`` are the codes,
     ``z(s)[k]`` those that belong to factor k, ``z(s)[d]`` a single one.
 
+    Parameters
+    ----------
+    kind : {"factors", "codes"}
+        What it stands for. A `Property` makes both itself.
+
     Attributes
     ----------
     samples : set

@@ -199,13 +199,13 @@ def random_map_codes(
     Parameters
     ----------
     factors : array-like of shape (n_samples, n_factors)
-        The factors; classes count as their numbers, in order, all standardized.
+        The ground-truth factors; classes count as their numbers, in order, all standardized.
     n_codes : int
         Number of codes.
     n_hidden : int, default=32
         Width of the hidden layer.
     nan_policy : {"raise", "omit"}, default="raise"
-        Whether a missing value is an error, or the codes of its row are nan.
+        Whether a missing value is an error or drops its row, whose codes are nan then.
     random_state : int, RandomState instance or None, default=None
         Draws the weights, all standard normal.
 

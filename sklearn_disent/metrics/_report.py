@@ -124,7 +124,7 @@ def disentanglement_report(
     confidence_level : float, default=0.95
         Level of the intervals.
     n_permutations : int, default=0
-        Number of shuffles for the columns `chance` and `p_value`; 0 for none.
+        Number of shuffles; 0 for none. They give the columns `chance` and `p_value`.
     per_factor : bool, default=False
         Whether to score every factor by itself, too, where a metric is a mean over factors.
     output : {"report", "text", "dict", "frame"}, default="report"

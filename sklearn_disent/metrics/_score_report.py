@@ -35,7 +35,7 @@ class ScoreReport:
     factor_values : dict or None, default=None
         By the name of the metric, one value per factor; None if they were not asked for.
     factor_names : list of str or None, default=None
-        Names of the factors; "factor 0", "factor 1" and so on if None.
+        Names; "factor 0", "factor 1" and so on if None.
     sizes : str, default=""
         What was scored, in words: the last line of the text.
     digits : int, default=3

@@ -128,7 +128,6 @@ def check_factors_codes(
     return checked.factors, checked.codes
 
 
-@shared
 def check_data(
     factors: ArrayLike,
     codes: ArrayLike,
@@ -144,6 +143,23 @@ def check_data(
     `per_factor=True` and ``nan_policy="omit"``, a row that lacks one factor serves the others: the
     caller looks at `parts`.
     """
+    # Where nothing may be missing the flag changes nothing, and the result is shared all the same.
+    by_factor = per_factor and nan_policy == "omit"
+    return _check_data(
+        factors, codes, factor_bins, nan_policy, sample_weight, continuous, by_factor
+    )
+
+
+@shared
+def _check_data(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    factor_bins: int | str | None,
+    nan_policy: str,
+    sample_weight: ArrayLike | None,
+    continuous: bool,
+    per_factor: bool,
+) -> Checked:
     columns = _as_columns(factors)
     Z = check_codes(codes, nan_policy="omit")
     if len(columns[0][0]) != len(Z):
@@ -154,8 +170,9 @@ def check_data(
     weight = _as_weight(sample_weight, len(Z))
     missing = _missing(columns, Z, nan_policy)
     rest = (factor_bins, continuous)
-    if not per_factor or (missing.any(axis=1) == missing.all(axis=1)).all():
-        return _complete(columns, Z, weight, ~missing.any(axis=1), *rest)
+    known: NDArray[np.bool_] = np.logical_not(missing.any(axis=1))
+    if not per_factor or (known != missing.all(axis=1)).all():
+        return _complete(columns, Z, weight, known, *rest)
     return _by_factor(columns, Z, weight, missing, *rest)
 
 
@@ -168,7 +185,8 @@ def check_factors(
     """Validate factors alone, as `check_data` does; the codes of the result have no columns."""
     columns = _as_columns(factors)
     no_codes = np.empty((len(columns[0][0]), 0))
-    known = ~_missing(columns, no_codes, nan_policy).any(axis=1)
+    missing = _missing(columns, no_codes, nan_policy)
+    known: NDArray[np.bool_] = np.logical_not(missing.any(axis=1))
     return _complete(columns, no_codes, None, known, factor_bins, continuous)
 
 
@@ -178,7 +196,7 @@ def _missing(columns: list[Column], Z: NDArray[np.float64], nan_policy: str) -> 
     if nan_policy == "raise":
         _refuse_unlabelled(columns, missing)
         _refuse_missing(np.isnan(Z), "codes", _DROP_ROWS)
-    return np.logical_or(missing, np.isnan(Z).any(axis=1)[:, None])
+    return np.logical_or(missing, np.isnan(Z).any(axis=1, keepdims=True))
 
 
 def _complete(

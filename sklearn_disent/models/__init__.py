@@ -2,6 +2,7 @@
 
 from . import terms
 from ._base import BaseVAE
+from ._bridge import ScoreCollector, encode_loader, from_modules
 from ._classifier import FactorClassifier
 from ._elbo import VAE, AnnealedVAE, BetaVAE
 from ._gan import InfoGAN
@@ -55,10 +56,13 @@ __all__ = [
     "ProductVAE",
     "ReconstructionLoss",
     "Regions",
+    "ScoreCollector",
     "TableVAE",
     "VAE",
     "VAEOutput",
+    "encode_loader",
     "freed_memory_kept",
+    "from_modules",
     "list_pretrained",
     "load_pretrained",
     "terms",

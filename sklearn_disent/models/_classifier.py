@@ -49,10 +49,10 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     image_shape : tuple of int or None, default=None
-        Shape of one image, (H, W), (C, H, W) or (H, W, C), if X holds flattened rows. None takes
-        the shape from X: images of an array of three or more dimensions, else rows.
+        Shape of one image if rows are images: (H, W), (C, H, W) or (H, W, C). None takes the shape
+        from X: images of an array of three or more dimensions, else rows.
     max_epochs : int, default=100
-        Most passes over the rows.
+        Epochs of every call to ``fit`` or ``partial_fit``, at most.
     n_epochs_no_change : int, default=3
         Epochs without a lower loss on the rows held out that make a plateau.
     validation_fraction : float, default=0.15

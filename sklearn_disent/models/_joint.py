@@ -159,10 +159,10 @@ class JointVAE(BaseVAE):
     def _make_module(self, kwargs: dict[str, Any]) -> nn.Module:
         sizes = [int(size) for size in np.atleast_1d(self.n_categories)]
         n_gaussian = self.n_components - len(sizes)
-        if n_gaussian < 1 or min(sizes) < 2:
+        if n_gaussian < 0 or min(sizes) < 2:
             raise ValueError(
-                "n_categories must leave a Gaussian latent, and have two classes or more each, got "
-                f"{self.n_categories!r} for n_components={self.n_components}."
+                "n_categories must be one number for at most n_components latents, two or more "
+                f"each, got {self.n_categories!r} for n_components={self.n_components}."
             )
         n_classes = sum(sizes)
         parts = self._make_parts(kwargs, n_gaussian + n_classes, 2 * n_gaussian + n_classes)

@@ -180,6 +180,8 @@ def _set_input(net: Any, saved: dict[str, Any]) -> None:
     net._units = Units(units, scale)
     net.n_features_in_ = prod(shape)
     if names is not None:
+        if getattr(net, "_is_table", False):  # whose columns are several values, or one
+            net.n_features_in_ = len(names)
         if len(names) != net.n_features_in_ or not all(isinstance(name, str) for name in names):
             raise ValueError(
                 f"The saved feature names must be {net.n_features_in_} strings. Save or fetch "

@@ -28,7 +28,11 @@ class QuantizedModule(PointModule):
     def nearest(self, continuous: Tensor) -> Tensor:
         distance = (continuous.detach()[:, :, None] - self.codebook).abs()
         index = distance.argmin(2, keepdim=True)
-        return self.codebook.expand(len(index), -1, -1).gather(2, index).squeeze(2)
+        return self.codebook.expand(index.shape[0], -1, -1).gather(2, index).squeeze(2)
+
+    def codes(self, x: Tensor) -> Tensor:
+        # The values themselves: by way of the continuous code they would be rounded.
+        return self.nearest(self.encoder(x))
 
     def train_codes(self, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         continuous = self.encoder(x)
@@ -60,7 +64,7 @@ class QuantizedAE(PointCodes, BaseVAE):
     weight_decay : float, default=0.1
         Weight decay of encoder and decoder; the values are not decayed.
     optimizer : class, default=torch.optim.AdamW
-        Any torch optimiser that takes `weight_decay`.
+        Any torch optimiser; it must take `weight_decay`.
     **kwargs : dict
         All other parameters are those of :class:`VAE`; an `encoder` of your own has n_components
         outputs.

@@ -46,7 +46,7 @@ class SlowVAE(PairedVAE):
     --------
     VAE : Lists all parameters and further attributes.
     AdaGVAE : Pairs that share latents exactly.
-    sklearn_disent.datasets.make_sparse_transitions : Pairs in time over any grid of factors.
+    sklearn_disent.datasets.make_transitions : Pairs in time over any grid of factors.
 
     Notes
     -----

@@ -48,7 +48,8 @@ class TopKModule(PointModule):
         self.register_buffer("idle", torch.zeros(n_components))
 
     def activations(self, x: Tensor) -> Tensor:
-        return F.relu(self.encoder(x.flatten(1) - self.decoder.bias))
+        bias: Any = self.decoder.bias
+        return F.relu(self.encoder(x.flatten(1) - bias))
 
     def train_codes(self, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         activations = self.activations(x)
@@ -92,7 +93,7 @@ class TopKSparseAutoencoder(PointCodes, BaseVAE):
     --------
     VAE : Lists all parameters and further attributes.
     sklearn_disent.metrics.dictionary_similarity : Atoms compared with true directions.
-    sklearn_disent.datasets.make_superposed_features : Data with more directions than dimensions.
+    sklearn_disent.datasets.make_superposition : Data with more directions than dimensions.
 
     Notes
     -----

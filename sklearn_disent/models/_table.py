@@ -82,6 +82,7 @@ class TableVAE(BaseVAE):
 
     columns_: list[dict[str, Any]]
     is_frame_: bool
+    _is_table = True
 
     def __init__(
         self,
@@ -94,6 +95,11 @@ class TableVAE(BaseVAE):
         super().__init__(n_components, **kwargs)
         self.beta = beta
         self.kinds = kinds
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "columns_":  # of a fit, or of a saved model
+            self.n_features_in_ = len(value)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -86,7 +86,7 @@ def test_traversal_of_infogan_stays_within_its_support(images):
     assert np.allclose(display.decoded[0, 1], inverse(np.zeros((1, 2)))[0])
     assert display.title == "prior traversals"
     display = TraversalDisplay.from_estimator(gan, images[0], base=3, n_steps=3)
-    assert display.title == "latent traversals"
+    assert display.title == "posterior traversals"
 
 
 def test_traversal_asks_a_foreign_model_for_its_prior():
@@ -101,6 +101,41 @@ def test_traversal_asks_a_foreign_model_for_its_prior():
     expected = pca.inverse_transform([[2.0, 2.5], [2.5, 2.5], [3.0, 2.5]])
     assert np.allclose(display.decoded[0], expected, atol=0.05)
     assert display.title == "prior traversals"
+
+
+def test_traversal_over_one_side_and_own_ranges(vae, images):
+    X = images[0]
+    display = TraversalDisplay.from_estimator(
+        vae, X, order=[2, 0], n_steps=3, max_std=(0.0, 6.0), spans={0: (-6.0, 0.0)}
+    )
+    assert np.array_equal(display.steps, [0.0, 3.0, 6.0])
+    expected = vae.inverse_transform([[0, 0, 0], [0, 0, 3], [0, 0, 6]])
+    assert np.allclose(display.decoded[0], expected, atol=1e-6)
+    expected = vae.inverse_transform([[-6, 0, 0], [-3, 0, 0], [0, 0, 0]])
+    assert np.allclose(display.decoded[1], expected, atol=1e-6)
+    assert display.labels[1].endswith("(-6, 0)")
+    assert "(" not in display.labels[0]
+    with pytest.raises(ValueError, match="max_std must be a number or"):
+        TraversalDisplay.from_estimator(vae, X, max_std=(2.0, 1.0))
+    with pytest.raises(ValueError, match="spans must be of latents 0 to 2"):
+        TraversalDisplay.from_estimator(vae, X, spans={3: (0.0, 1.0)})
+
+
+def test_traversals_of_two_models_stand_side_by_side(vae, images):
+    X, _ = images
+    other = make_vae(n_components=2, random_state=1).fit(X)
+    displays = TraversalDisplay.from_estimators({"one": vae, "two": other}, X, n_steps=3)
+    assert list(displays) == ["one", "two"]
+    assert displays["one"].figure_ is displays["two"].figure_
+    assert [d.decoded.shape[:2] for d in displays.values()] == [(2, 3), (2, 3)]
+    assert [d.ax_.get_title() for d in displays.values()] == ["one", "two"]
+    chosen = {"one": [2], "two": [1]}
+    displays = TraversalDisplay.from_estimators(
+        {"one": vae, "two": other}, X, order=chosen, n_steps=3, max_std=(0, 2), cmap="gray_r"
+    )
+    assert [d.latents_.tolist() for d in displays.values()] == [[2], [1]]
+    with pytest.raises(ValueError, match="order must have the names of the models"):
+        TraversalDisplay.from_estimators({"one": vae}, X, order={"two": [0]})
 
 
 def test_traversal_order_by_kl(vae, images):

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_disent.inspection import DisentanglementReport
+from sklearn_disent.inspection._report import _bar
 from sklearn_disent.metrics import disentanglement_report, manifold_topology_score
 from sklearn_disent.metrics.information import _matrix
 
@@ -316,3 +317,109 @@ def test_report_scores_topology_on_request(vae, images):
     assert "manifold topology" in report.to_html()
     with pytest.raises(TypeError, match="no option 'repeats'"):
         DisentanglementReport.from_estimator(vae, *images, topology={"repeats": 3})
+
+
+# -- hostile names and sizes -----------------------------------------------------------------
+
+
+def many(n_factors, n_rows=60):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=(n_rows, n_factors))
+    X = np.column_stack([y[:, [7, 40]], rng.normal(size=(n_rows, 2))]) @ rng.normal(size=(4, 4))
+    return PCA(3).fit(X), X, y
+
+
+@pytest.mark.parametrize("name", ["US$ and A$", r"$\frac{", r"\$x$"])
+def test_dollars_in_names_are_dollars(name, images):
+    X, y = images
+    pca = PCA(2).fit(X.reshape(120, -1))
+    text = np.where(y == 1, name, "other")
+    report = DisentanglementReport.from_estimator(
+        pca, X.reshape(120, -1), text, metrics=["mig"], n_resamples=0, factor_names=[name, "b"]
+    )
+    assert report.to_html().count("<img") == 4
+    shown = report.displays["Relevance"].ax_.get_yticklabels()[0]
+    assert shown.get_text().replace(r"\$", "$").replace("\\\\", "\\") == name
+    assert shown._preprocess_math(shown.get_text())[1] is False
+
+
+def test_of_many_factors_some_are_drawn_and_named():
+    pca, X, y = many(100)
+    report = DisentanglementReport.from_estimator(pca, X, y, n_resamples=0)
+    drawn = report.displays["Latents against factors"]
+    assert drawn.axes_.shape == (3, 12)
+    assert {"factor 7", "factor 40"} <= set(drawn.curves)
+    assert list(drawn.curves) == sorted(drawn.curves, key=lambda name: int(name[7:]))
+    assert "Latents are drawn against 12 factors" in report.to_html()
+    labels = [label.get_text() for label in report.displays["Relevance"].ax_.get_yticklabels()]
+    assert labels == [f"factor {k}" for k in range(0, 100, 2)]
+    # What takes a fit for each factor is left out, unless asked for.
+    assert "mig" in report.scores
+    assert not {"infom", "infoc", "infoe"} & report.scores.keys()
+
+
+@pytest.mark.parametrize(("n_factors", "expected"), [(50, 100), (51, 98), (100, 50), (1000, 10)])
+def test_of_many_factors_there_are_fewer_resamples(monkeypatch, n_factors, expected):
+    asked = []
+
+    def watched(*args, n_resamples, metrics, **options):
+        asked.append((n_resamples, len(metrics)))
+        raise InterruptedError
+
+    monkeypatch.setattr("sklearn_disent.inspection._report.disentanglement_report", watched)
+    with pytest.raises(InterruptedError):
+        DisentanglementReport.from_estimator(*many(n_factors))
+    assert asked == [(expected, 11 if n_factors == 50 else 8)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_thousand_factors_are_a_page():
+    page = DisentanglementReport.from_estimator(*many(1000), random_state=0).to_html()
+    assert "60 samples, 1000 factors, 3 codes. Intervals hold 95%." in page
+
+
+class Spoilt(PCA):
+    def transform(self, X):
+        codes = super().transform(X)
+        codes[:7, 1] = np.nan
+        return codes
+
+
+def test_codes_with_nan_are_named():
+    _, X, y = many(41)
+    with pytest.raises(ValueError, match="Spoilt gives codes with NaN for 7 of 60 observations"):
+        DisentanglementReport.from_estimator(Spoilt(2).fit(X), X, y[:, :2], n_resamples=0)
+
+
+def test_directions_of_text_stay_within_it(report):
+    turned = "\u202eטקסט\u2067 <b>"
+    row = {**report.scores["mig"], "question": turned}
+    page = DisentanglementReport(
+        {turned: row}, {turned: report.displays["Relevance"]}, title=turned, summary=[turned],
+        estimator_text=turned,
+    ).to_html()  # fmt: skip
+    Page(page)
+    head, body = page.split("</head>")
+    assert "<title>טקסט &lt;b&gt;</title>" in head
+    assert "<b>" not in page
+    # Elements that end the direction of what they enclose: blocks, and bdi within lines.
+    outside = re.sub(r"<(bdi|h2)>.*?</\1>", "", body, flags=re.S)
+    assert "\u202e" not in outside
+    assert page.count("\u202e") == 6
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"value": 1.5, "ci_low": -0.5, "ci_high": 2.0}, ["100.0", "0.0", "100.0"]),
+        ({"value": -0.5, "ci_low": -0.5, "ci_high": -0.2}, ["0.0", "0.0", "0.0"]),
+        ({"value": 0.25, "ci_low": 0.125, "ci_high": 0.5}, ["25.0", "12.5", "37.5"]),
+        ({"value": 0.25}, ["25.0"]),
+    ],
+)
+def test_bars_stay_on_their_scale(row, expected):
+    assert re.findall(r"([\d.]+)%", _bar({"lowest": 0.0, "highest": 1.0, **row})) == expected
+    stretched = {key: 4 * value - 2 for key, value in row.items()}
+    assert re.findall(r"([\d.]+)%", _bar({"lowest": -2.0, "highest": 2.0, **stretched})) == expected
+    assert _bar({"lowest": 0.0, "highest": np.inf, **row}) == ""

@@ -265,3 +265,12 @@ def test_premetric_euclidean_refuses_labels():
     assert colors.quantity(Semantics("0/1", forall="sum")) == 1.0
     with pytest.raises(ValueError, match=r"need numbers.*'0/1'"):
         colors.quantity()
+
+
+@every("name", CONJUNCTIONS)
+@every("value", [0.0, 5e-324, 1e-9, 0.3, 1.0, 1e300, np.inf])
+def test_zero_is_the_unit_of_a_conjunction_to_the_last_bit(name, value):
+    op = CONJUNCTIONS[name]
+    assert op(0.0, value) == op(value, 0.0) == value
+    both = op(np.array([0.0, value, 0.0]), np.array([value, 0.0, 0.0]))
+    assert both.tolist() == [value, value, 0.0]

@@ -51,3 +51,9 @@ def test_gaussian_helpers_equal_scipy():
     sampled = (normal.logpdf(z) - stats.norm.logpdf(z)).mean(axis=0)
     np.testing.assert_allclose(gaussian_kl(mean, 2 * np.log(std)), sampled, atol=0.02)
     assert gaussian_kl(np.zeros(1), np.zeros(1)) == 0.0
+
+
+def test_gaussian_kl_by_hand():
+    mean, variance = np.array([0.0, 1.0, 0.0, 2.0]), np.array([1.0, 1.0, 4.0, 0.5])
+    expected = [0.0, 0.5, 0.5 * (3 - np.log(4)), 0.5 * (4 + 0.5 + np.log(2) - 1)]
+    assert gaussian_kl(mean, np.log(variance)).tolist() == pytest.approx(expected)

@@ -93,7 +93,9 @@ def test_scorer_negates_what_is_better_when_lower(data):
     X, factors = data
     pca = PCA(2).fit(X)
     scorer = get_scorer("neg_modularity_distance")
-    assert scorer(pca, X, factors) == -modularity_distance(factors, pca.transform(X))
+    # Scorers compare models, and take codes in units of their own spread.
+    distance = modularity_distance(factors, pca.transform(X), code_scale="unit")
+    assert scorer(pca, X, factors) == -distance
     assert (scorer._sign, get_scorer("mig")._sign) == (-1, 1)
 
 

@@ -55,6 +55,9 @@ WEIGHTS = {
     "InfoVAE": {"reconstruction": 1.0, "kl": 1.0, "mmd": 999.0},
     "HFSVAE": {"reconstruction": 1.0, "kl": 1.0, "hausdorff": 1.0},
     "InfoGAN": {"adversarial": 1.0, "code_nll": 0.05},
+    "QuantizedAE": {"reconstruction": 1.0, "quantization": 0.01, "commitment": 0.01},
+    "JointVAE": {"reconstruction": 1.0, "capacity_gap": 30.0, "discrete_gap": 30.0},
+    "TopKSparseAutoencoder": {"reconstruction": 1.0, "revival": 1 / 32},
 }
 
 

@@ -119,6 +119,22 @@ def test_saved_weights_bring_the_columns_along(vae, table, tmp_path):
     pd.testing.assert_frame_equal(loaded.reconstruct(table), vae.reconstruct(table))
 
 
+def test_pretrained_model_comes_back_and_trains_on(vae, table, tmp_path):
+    model = TableVAE(3, **SMALL).fit(table)
+    model.save_pretrained(tmp_path, optimizer=True)
+    loaded = TableVAE.from_pretrained(tmp_path)
+    assert loaded.columns_ == model.columns_
+    pd.testing.assert_frame_equal(loaded.reconstruct(table), model.reconstruct(table))
+    codes = [m.partial_fit(table).transform(table) for m in (model, loaded)]
+    np.testing.assert_array_equal(*codes)
+
+
+def test_warm_epochs_add_up(table):
+    once = TableVAE(3, **{**SMALL, "max_epochs": 4}).fit(table)
+    twice = TableVAE(3, **SMALL).fit(table).partial_fit(table)
+    np.testing.assert_array_equal(once.transform(table), twice.transform(table))
+
+
 @pytest.mark.parametrize(
     ("kinds", "match"),
     [

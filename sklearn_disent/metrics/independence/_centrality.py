@@ -1,5 +1,7 @@
 """ModelCentrality: how far a model's codes can take the place of other models' codes."""
 
+from typing import Any
+
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
@@ -95,7 +97,7 @@ def model_centrality_score(
 
 
 def _factor_vae(
-    factors: NDArray[np.int64], codes: NDArray, draws: dict[str, int], rng: RandomState
+    factors: NDArray[np.int64], codes: NDArray, draws: dict[str, Any], rng: RandomState
 ) -> float:
     # What warns about factors would be about codes here: the Notes say it.
     with collecting_warnings():

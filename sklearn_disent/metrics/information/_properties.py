@@ -176,7 +176,7 @@ def property_information(
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width, or of equal count.
     factor_bins : int, "unique" or None, default=None
-        How continuous factors and nuisances are binned; if None they are refused.
+        How continuous factors are binned, and nuisances with them; if None they are refused.
     bias_correction : {"none", "permutation"}, default="none"
         "none" is the plug-in estimate. "permutation" adjusts each of the three invariances for
         chance: codes are shuffled within samples that have the same condition, so that

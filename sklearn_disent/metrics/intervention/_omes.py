@@ -151,7 +151,7 @@ def _response(data: Checked, partners: str) -> tuple[NDArray[np.float64], NDArra
     response = np.zeros((data.factors.shape[1], data.codes.shape[1]))
     used = np.zeros(len(response), dtype=bool)
     codes = standardize(data.codes)
-    for k in names:
+    for k in names.tolist():
         label, y = label_of_others(data.factors, names, k), data.factors[:, k]
         rows = _varies_within(label, y)
         used[k] = rows.any()

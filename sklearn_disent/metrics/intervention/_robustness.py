@@ -185,7 +185,7 @@ def unconfoundedness_score(
             default=None
         What to adjust for; None means all other factors. Not used if `adjust` is None.
     n_permutations : int, default=0
-        How often the score is computed again for codes of other samples, for the level of chance
+        Number of shuffles; 0 for none. Scores of codes of other samples are the level of chance
         in the details.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.

@@ -363,7 +363,7 @@ def _pool_of_others(factors: NDArray[np.int64]) -> _Pool:
     """Groups of equal value of all factors but one, in which that one varies."""
     names = np.flatnonzero(varied_factors(factors))
     labels, usable = [], []
-    for k in names:
+    for k in names.tolist():
         label = label_of_others(factors, names, k)
         order = np.argsort(label, kind="stable")
         begin = np.cumsum(np.bincount(label)) - np.bincount(label)

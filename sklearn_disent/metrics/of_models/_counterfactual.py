@@ -377,6 +377,7 @@ class CounterfactualGenerativenessScorer:
     def _effects(self, estimator: Any, X: ArrayLike, y: ArrayLike) -> Effects:
         if not _decodes(estimator):
             raise TypeError(_cannot_decode(estimator))
+        X, y = plain_tensor(X), plain_tensor(y)
         check_same_rows(X, y)
         warn_if_seen(X, self._seen)
         options = self.options

@@ -173,7 +173,7 @@ def warn_near_chance(accuracy: NDArray[np.float64], chance: NDArray[np.float64])
 
 def row_hashes(X: ArrayLike) -> NDArray[np.uint64]:
     """A number for every row, equal for rows that are equal."""
-    values = X if isinstance(X, LazyRows) else np.asarray(X)
+    values: Any = X if isinstance(X, LazyRows) else np.asarray(X)
     digests = (hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in values)
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
 

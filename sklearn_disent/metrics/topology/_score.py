@@ -141,8 +141,8 @@ def manifold_topology_score(
     backend : {"numpy", "gudhi"}, default="numpy"
         Which code computes the holes. Both give the same; gudhi is an optional dependency.
     n_permutations : int, default=0
-        Size of the null: how often signatures change places between latents before they are scored
-        again. The p-value is in the details. If positive, every submanifold gets codes of its
+        Number of shuffles; 0 for none. Signatures change places between latents and are scored
+        again; the p-value is in the details. If positive, every submanifold gets codes of its
         own, where else all share theirs: see Notes.
     return_details : bool, default=False
         Whether to return all that led to the score.

@@ -90,3 +90,14 @@ def test_udr_takes_models_of_different_width_and_frames(udr_reference):
 def test_udr_names_bad_input(codes, kl, match):
     with pytest.raises(ValueError, match=match):
         udr_score(codes, kl=kl)
+
+
+def test_udr_takes_codes_above_the_threshold_only():
+    rng = np.random.default_rng(0)
+    one, noise = rng.normal(size=(200, 1)), rng.normal(size=(2, 200, 1))
+    codes = [np.hstack([one, part]) for part in noise]
+    # A lone pair of equal codes: the coefficient of the lasso, 1 - alpha.
+    alone = udr_score(codes, kl=[[0.02, 0.01]] * 2, kl_threshold=0.01, alpha=0.1)
+    assert alone.tolist() == pytest.approx([0.9, 0.9])
+    both = udr_score(codes, kl=[[0.02, 0.0101]] * 2, kl_threshold=0.01, alpha=0.1)
+    assert (both < 0.8).all()

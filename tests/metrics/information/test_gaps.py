@@ -13,7 +13,11 @@ from sklearn_disent.metrics import (
     sufficiency_score,
 )
 from sklearn_disent.metrics.information._gaps import _dcimig, _mig_sup, _modularity
-from sklearn_disent.metrics.information._matrix import Information
+from sklearn_disent.metrics.information._matrix import (
+    _N_PERMUTATIONS,
+    Information,
+    binned_information,
+)
 
 DIAGONAL = 5.0 * np.eye(5)
 
@@ -134,3 +138,21 @@ def test_permutation_correction_lowers_noise(metric):
     adjusted = metric(factors, codes, bias_correction="permutation", random_state=0)
     assert adjusted < 0.05 + 0.5 * metric(factors, codes)
     assert metric(factors, factors, bias_correction="permutation", random_state=0) > 0.85
+
+
+def test_permutation_correction_by_hand():
+    """(I - E) / (B - E) B, with the mean information E over the very same shuffles."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(3, size=(40, 1))
+    codes = factors + rng.normal(size=(40, 1))
+    plain = binned_information(factors, codes, None, 5, "uniform", "none", None)
+    shuffles, chance = np.random.RandomState(3), []
+    for _ in range(_N_PERMUTATIONS):
+        shuffled = codes[shuffles.permutation(40)]
+        info = binned_information(factors, shuffled, None, 5, "uniform", "none", None)
+        chance.append(info.mutual_info[0, 0])
+    bound = min(plain.h_factors[0], plain.h_codes[0])
+    expected = (plain.mutual_info[0, 0] - np.mean(chance)) / (bound - np.mean(chance)) * bound
+    found = binned_information(factors, codes, None, 5, "uniform", "permutation", 3)
+    assert 0.1 < expected < bound - 0.1
+    assert found.mutual_info[0, 0] == pytest.approx(expected, abs=1e-12)

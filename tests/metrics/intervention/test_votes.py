@@ -224,3 +224,11 @@ def test_r_factor_vae_equals_enumeration_of_all_groups(get_case):
     draws = {"n_train": 2000, "n_eval": 2000, "batch_size": 1000, "random_state": 0}
     value = r_factor_vae_score(case.factors, case.codes, **draws)
     assert value == pytest.approx(exact, abs=3 * np.sqrt(exact * (1 - exact) / 2000))
+
+
+def test_code_at_the_edge_of_pruning_is_kept():
+    factors = np.stack(np.meshgrid([0, 1], [0, 1], range(5)), axis=-1).reshape(-1, 3)[:, :2]
+    codes = factors * [2.0, 1.0]
+    options = {"n_train": 60, "n_eval": 60, "random_state": 0}
+    assert factor_vae_score(factors, codes, prune_threshold=0.5, **options) == 1.0
+    assert factor_vae_score(factors, codes, prune_threshold=0.5001, **options) < 0.9

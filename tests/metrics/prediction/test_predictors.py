@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     ExtraTreesClassifier,
 )
-from sklearn.linear_model import Lasso, LogisticRegression
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -28,6 +28,7 @@ from sklearn_disent.metrics import (
     relevance_matrix,
     sap_score,
 )
+from sklearn_disent.metrics.prediction._predictors import held_out_score
 
 DCI = [dci_disentanglement_score, dci_completeness_score, dci_informativeness_score]
 
@@ -233,3 +234,20 @@ def test_importance_finds_the_informative_columns():
     importance = relevance_matrix(y[:, None], X, kind="importance", random_state=0)
     assert importance.sum() == pytest.approx(1)
     assert set(np.argsort(importance[0])[-3:]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("predicted", "expected"),
+    [([2.0, 2.0], 1.0), ([2.0, 2.1], 0.0), ([1.0, 1.0], 0.0)],
+)
+def test_r2_of_a_constant_held_out_factor_is_all_or_nothing(predicted, expected):
+    y = np.array([2.0, 2.0])
+    assert held_out_score(LinearRegression(), y, np.array(predicted)) == expected
+
+
+def test_r2_and_accuracy_of_held_out_rows_by_hand():
+    y = np.array([0.0, 1.0, 2.0, 3.0])
+    assert held_out_score(LinearRegression(), y, y + np.array([1, -1, 1, -1]) / 2) == 0.8
+    assert held_out_score(LinearRegression(), y, 3 - y) == 0.0
+    classes = np.array([0, 1, 1, 2])
+    assert held_out_score(DecisionTreeClassifier(), classes, np.array([0, 1, 2, 2])) == 0.75

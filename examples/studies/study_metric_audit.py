@@ -1,0 +1,228 @@
+"""
+Which metrics see what: an audit
+================================
+
+Every metric of factors and codes is given codes whose quality is known by construction
+(:func:`~sklearn_disent.datasets.make_encoded_factors`): four structures of factors, ten encoders.
+A metric that scores a faulty encoder as it scores perfect codes has *missed* the fault that it asks
+about; one that scores a faultless encoder near noise has raised a *false alarm*.
+
+``python study_metric_audit.py`` takes about six minutes of one core. A stopped run goes on where
+it was; a finished one is only read again. ``--full`` has ten times as many rows and five seeds.
+
+What was chosen here:
+
+- Scores are put on a scale on which perfect codes ("identity") have 1 and noise ("random") 0, of
+  the same structure and seed. A miss is above 0.9 on it, a false alarm below 0.5. A metric is
+  *blind* to a structure if perfect codes and noise differ by less than a tenth of its range there
+  (of its largest absolute value, where the range has no end).
+- What a metric asks follows from its question in the catalogue: modularity, compactness or
+  explicitness; identification and "several at once" ask all three. Where the right answer is a
+  matter of degree, nothing is judged.
+- Metrics have their defaults but for the number of draws (1,000 and 500), the trees of NK, and
+  three halvings of T-MEX, which save time.
+- Growth: perfect codes and noise, padded with columns of noise to 8, 32 and 128 codes, at 200 rows.
+  What perfect codes lose and what noise gains is what the number of codes does by itself.
+"""
+
+import textwrap
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from _study import Study
+from sklearn.ensemble import ExtraTreesClassifier
+
+from sklearn_disent.datasets import make_encoded_factors
+from sklearn_disent.metrics import disentanglement_report
+
+STRUCTURES = ("independent", "dependent", "unbalanced", "binary")
+ENCODERS = (
+    *("identity", "nonlinear", "noisy", "redundant", "overcomplete"),
+    *("undercomplete", "collapsed", "entangled_pair", "rotation", "random"),
+)
+DRAWS = {"n_train": 1000, "n_eval": 500}
+OPTIONS = {
+    "beta_vae": DRAWS,
+    "factor_vae": DRAWS,
+    "r_factor_vae": DRAWS,
+    "nk": {"estimator": ExtraTreesClassifier(30)},
+    "tmex_error": {"n_splits": 3},
+}
+# First word of a question in the catalogue -> answers that it needs.
+ASKED = {
+    "Modularity": ("modular",),
+    "Compactness": ("compact",),
+    "Explicitness": ("explicit",),
+    "Identification": ("modular", "compact", "explicit"),
+    "Several": ("modular", "compact", "explicit"),
+}
+MISS, ALARM, BLIND = 0.9, 0.5, 0.1
+
+
+def scores(data, seed):
+    """A row per metric of factors and codes, or of codes alone."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # codes that are constant, and worse, are the point
+        report = disentanglement_report(
+            data.target, data.codes, metric_params=OPTIONS, output="dict", random_state=seed
+        )
+    for name, row in report.items():
+        yield {
+            "metric": name,
+            "question": row["question"].split(":")[0].split(" ")[0],
+            "value": row["value"],
+            "lowest": row["lowest"],
+            "highest": row["highest"],
+            "greater_is_better": row["greater_is_better"],
+        }
+
+
+def answer(encoder, question):
+    """What a metric of this question should say of an encoder: True, False, or None."""
+    data = make_encoded_factors(10, encoder=encoder, random_state=0)
+    answers = [data[name] for name in ASKED.get(question, ())]
+    if not answers or any(known is False for known in answers):
+        return False if answers else None
+    return None if None in answers else True
+
+
+def judged(frame):
+    """Scores on the scale of noise (0) and perfect codes (1), and what they amount to."""
+    keys = ["structure", "seed", "metric"]
+    wide = frame.pivot_table(index=keys, columns="encoder", values="value")
+    span = frame.drop_duplicates("metric").set_index("metric")
+    reach = (span.highest - span.lowest).replace(np.inf, np.nan)
+    largest = frame.groupby("metric").value.apply(lambda value: value.abs().max())
+    reach = reach.fillna(largest).reindex(wide.index.get_level_values("metric")).to_numpy()
+    gap = wide["identity"] - wide["random"]
+    better = span.greater_is_better.reindex(wide.index.get_level_values("metric")).to_numpy()
+    sees = (gap.abs() > BLIND * reach) & ((gap > 0) == better)
+    scaled = wide.sub(wide["random"], axis=0).div(gap.where(sees), axis=0)
+    long = scaled.stack(future_stack=True).rename("scaled").reset_index()
+    long["question"] = long.metric.map(span.question)
+    pairs = {(e, q): answer(e, q) for e in ENCODERS for q in span.question.unique()}
+    long["right"] = [pairs[pair] for pair in zip(long.encoder, long.question)]
+    known = ~long.encoder.isin(["identity", "random"]) & long.scaled.notna()
+    long["miss"] = known & (long.right == False) & (long.scaled > MISS)  # noqa: E712
+    long["alarm"] = known & (long.right == True) & (long.scaled < ALARM)  # noqa: E712
+    long["asked"] = known & long.right.notna()
+    return long
+
+
+def heat_map(study, verdicts, order):
+    """Mean scaled score of every metric and encoder; faults marked."""
+    mean = verdicts.pivot_table(index="metric", columns="encoder", values="scaled")
+    mean = mean.reindex(index=order, columns=ENCODERS)
+    counts = verdicts.pivot_table(
+        index="metric", columns="encoder", values=["miss", "alarm"], aggfunc="mean"
+    )
+    figure, ax = plt.subplots(figsize=(9, 0.24 * len(order) + 2), layout="constrained")
+    image = ax.imshow(mean.clip(0, 1), aspect="auto", cmap="viridis", vmin=0, vmax=1)
+    for kind, mark, color in (("miss", "x", "red"), ("alarm", "o", "orange")):
+        share = counts[kind].reindex(index=order, columns=ENCODERS).to_numpy(dtype=float)
+        rows, columns = np.nonzero(share > 0.5)
+        ax.scatter(columns, rows, marker=mark, c=color, s=22, label=f"{kind} (most structures)")
+    ax.set_xticks(range(len(ENCODERS)), ENCODERS, rotation=45, ha="right")
+    ax.set_yticks(range(len(order)), order, fontsize=7)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+    figure.colorbar(image, label="0: noise, 1: perfect codes", shrink=0.5)
+    study.figure("audit", figure)
+
+
+def growth_map(study, growth, order):
+    """What padding with noise does to perfect codes and to noise."""
+    figure, axes = plt.subplots(
+        1, 2, figsize=(9, 0.2 * len(order) + 2), layout="constrained", sharey=True
+    )
+    for ax, encoder in zip(axes, ("identity", "random")):
+        own = growth[growth.encoder == encoder]
+        table = own.pivot_table(index="metric", columns="n_codes", values="value").reindex(order)
+        change = table.sub(table.iloc[:, 0], axis=0)
+        image = ax.imshow(change, aspect="auto", cmap="RdBu", vmin=-0.5, vmax=0.5)
+        ax.set_xticks(range(table.shape[1]), table.columns)
+        ax.set(title=f"{encoder}: change of the value", xlabel="codes")
+    axes[0].set_yticks(range(len(order)), order, fontsize=6)
+    figure.colorbar(image, ax=axes, shrink=0.5)
+    study.figure("growth", figure)
+
+
+def summary(verdicts, growth):
+    """What holds, computed from the tables."""
+    kinds = verdicts.groupby("metric")[["miss", "alarm", "asked"]].sum()
+    seen = verdicts[verdicts.encoder == "nonlinear"].groupby("metric").scaled.count()
+    total = verdicts[verdicts.encoder == "nonlinear"].groupby("metric").scaled.size()
+    faultless = kinds.index[(kinds.miss == 0) & (kinds.alarm == 0) & (kinds.asked > 0)]
+    often = kinds.miss.sort_values(ascending=False).head(8)
+    alarms = kinds.alarm.sort_values(ascending=False).head(8)
+    blind = seen.index[seen < total]
+    first, last = growth.n_codes.min(), growth.n_codes.max()
+    table = growth[growth.encoder == "random"].pivot_table(
+        index="metric", columns="n_codes", values="value"
+    )
+    gains = (table[last] - table[first]).sort_values(ascending=False).head(6)
+
+    def listed(names):
+        return textwrap.fill(", ".join(names) or "none", 100, initial_indent="  ")
+
+    n_cells = len(verdicts) // len(ENCODERS) // len(kinds)
+    return [
+        f"{len(kinds)} metrics, {n_cells} combinations of structure and seed.",
+        "Neither a miss nor a false alarm:",
+        listed(faultless),
+        "Most misses, of the judgements asked for:",
+        listed([f"{name} ({n} of {kinds.asked[name]})" for name, n in often.items() if n]),
+        "Most false alarms:",
+        listed([f"{name} ({n} of {kinds.asked[name]})" for name, n in alarms.items() if n]),
+        "Blind to some structure (perfect codes and noise differ by less than a tenth):",
+        listed(blind),
+        f"What noise gains from {first} to {last} codes at 200 rows:",
+        listed([f"{name} ({gain:+.2f})" for name, gain in gains.items()]),
+    ]
+
+
+def main():
+    """Measure what is missing, judge, draw and tell."""
+    study = Study(
+        "metric_audit",
+        __doc__,
+        small={"n_samples": 600, "seeds": [0], "n_codes": [8, 32, 128]},
+        full={"n_samples": 6000, "seeds": [0, 1, 2, 3, 4], "n_codes": [8, 32, 128]},
+    )
+
+    def measure(structure, encoder, seed):
+        data = make_encoded_factors(
+            study["n_samples"], structure=structure, encoder=encoder, random_state=seed
+        )
+        return scores(data, seed)
+
+    def measure_growth(encoder, n_codes, seed):
+        data = make_encoded_factors(200, encoder=encoder, n_codes=n_codes, random_state=seed)
+        return scores(data, seed)
+
+    seeds = study["seeds"]
+    cells = [
+        {"structure": structure, "encoder": encoder, "seed": seed}
+        for seed in seeds
+        for structure in STRUCTURES
+        for encoder in ENCODERS
+    ]
+    frame = study.rows("scores", cells, measure)
+    grown = [
+        {"encoder": encoder, "n_codes": n_codes, "seed": seed}
+        for seed in seeds
+        for n_codes in study["n_codes"]
+        for encoder in ("identity", "random")
+    ]
+    growth = study.rows("growth", grown, measure_growth)
+    verdicts = judged(frame)
+    asked = frame[frame.question.isin(list(ASKED))].metric
+    order = list(pd.unique(asked))
+    heat_map(study, verdicts, order)
+    growth_map(study, growth, order)
+    study.text(summary(verdicts[verdicts.metric.isin(order)], growth[growth.metric.isin(order)]))
+
+
+if __name__ == "__main__":
+    main()
