@@ -3,10 +3,11 @@
 from typing import Any, Literal
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from .._params import Array, LabelCount, Weight
+from .._params import Array, LabelCount, NonNegativeInt, Weight
 from ..logic import Property
 from ..logic._data import Data, in_order
 from ._guidance import Guidance
@@ -40,6 +41,10 @@ class Logic(Guidance):
     supervision : {"labels", "pairs"}, default="labels"
         Whether labels are compared between all rows of a batch; or only between each row and the
         next: then all that is used is whether the two have the same value.
+    memory : int, default=0
+        How many labelled rows of earlier batches are looked at beside those of the batch, with the
+        codes that they had then. A property of a few rows says little: of 64 rows of which a tenth
+        have labels, hardly two have the same factor. "pairs" has no use for it.
 
     Attributes
     ----------
@@ -86,6 +91,7 @@ class Logic(Guidance):
         code_scale: Literal["given", "unit"] = "given",
         factor_distance: Literal["range", "discrete", "given"] = "range",
         supervision: Literal["labels", "pairs"] = "labels",
+        memory: NonNegativeInt = 0,
     ) -> None:
         self.rule = rule
         self.weight = weight
@@ -94,6 +100,7 @@ class Logic(Guidance):
         self.code_scale = code_scale
         self.factor_distance = factor_distance
         self.supervision = supervision
+        self.memory = memory
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -117,7 +124,7 @@ class Logic(Guidance):
         Returns
         -------
         extras : dict
-            ``labels``, NaN where unknown.
+            ``labels``, NaN where unknown, and numbers of the ``rows``.
         """
         labels = read_labels(y, n_rows, classes=False)
         if reset:
@@ -137,7 +144,11 @@ class Logic(Guidance):
         if self.rule._uses_blocks:
             self._columns = in_order_of(self.groups, labels.shape[1], net.n_components)
         kept = keep_labels(labels, self.n_labeled, net.random_state)
-        return {"labels": kept.astype(np.float32)}
+        if reset or not hasattr(self, "_old_rows"):
+            self._old_rows = np.zeros(0, dtype=np.int64)
+            self._old_labels = np.zeros((0, labels.shape[1]))
+            self._old_codes = np.zeros((0, net.n_components), dtype=np.float32)
+        return {"labels": kept.astype(np.float32), "rows": np.arange(n_rows)}
 
     def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor], net: Any) -> Terms:
         """The quantity of one batch, under the name of the property.
@@ -149,21 +160,42 @@ class Logic(Guidance):
         output : VAEOutput
             Posterior means are used.
         extras : dict
-            ``labels``.
+            ``labels`` and ``rows``.
         net : BaseVAE
             The model.
 
         Returns
         -------
         terms : dict
-            Empty where fewer than two rows of the batch have labels.
+            Empty where fewer than two rows have labels.
         """
         known = ~extras["labels"].isnan().any(1)
-        if known.sum() < 2:
-            return {}
         labels = extras["labels"][known].cpu().numpy().astype(np.float64)
-        value = self.rule._of_tensors(self._data(labels, output.mean[known]))
+        codes = output.mean[known]
+        if len(labels) == 0:
+            return {}
+        if self.memory and self.supervision == "labels":
+            rows = extras["rows"][known].cpu().numpy()
+            labels, codes = self._with_memory(rows, labels, codes, update=net.module_.training)
+        if len(labels) < 2:
+            return {}
+        value = self.rule._of_tensors(self._data(labels, codes))
         return {self.rule.name: (self.weight, value)}
+
+    def _with_memory(
+        self, rows: NDArray, labels: NDArray, codes: Tensor, *, update: bool
+    ) -> tuple[NDArray, Tensor]:
+        """Labels and codes of these rows, and of those that were seen before."""
+        other = ~np.isin(self._old_rows, rows)
+        old = codes.new_tensor(self._old_codes[other])
+        labels = np.concatenate([labels, self._old_labels[other]])
+        codes = torch.cat([codes, old])
+        if update:
+            newest = slice(self.memory)
+            self._old_rows = np.concatenate([rows, self._old_rows[other]])[newest]
+            self._old_labels = labels[newest]
+            self._old_codes = codes.detach().cpu().numpy()[newest]
+        return labels, codes
 
     def _data(self, labels: NDArray, codes: Tensor) -> Data:
         n_factors = labels.shape[1]

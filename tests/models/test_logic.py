@@ -77,6 +77,27 @@ def test_pairs_use_nothing_but_sameness():
         BetaVAE(guidance=modular(supervision="pairs"), **COMMON).fit(X, Y)
 
 
+def test_memory_holds_the_latest_labelled_rows():
+    vae = BetaVAE(guidance=modular(memory=50, n_labeled=0.2), **COMMON).fit(X, Y)
+    guide = vae.guidance_["logic"]
+    assert len(guide._old_rows) == len(set(guide._old_rows)) == 24
+    assert np.array_equal(guide._old_labels, Y[guide._old_rows])
+    plain = BetaVAE(guidance=modular(n_labeled=0.2), **COMMON).fit(X, Y)
+    assert not np.array_equal(plain.transform(X), vae.transform(X))
+    again = BetaVAE(guidance=modular(memory=50, n_labeled=0.2), **COMMON).fit(X, Y)
+    assert np.array_equal(again.transform(X), vae.transform(X))
+
+
+def test_memory_lets_single_labelled_rows_count():
+    # In batches of two rows, hardly two of the twelve that have labels meet.
+    options = {**COMMON, "batch_size": 2, "max_epochs": 1}
+    logged = []
+    for memory in (0, 12):
+        vae = BetaVAE(guidance=modular(memory=memory, n_labeled=12), **options).fit(X, Y)
+        logged.append(vae.history_[-1].get(TERM, 0.0))
+    assert logged[1] > logged[0]
+
+
 def test_batch_that_says_nothing_is_true():
     apart = np.arange(120)[:, None].repeat(2, axis=1)  # no two rows have the same factor
     guidance = properties.modularity_by_pairs().guidance(supervision="pairs")
