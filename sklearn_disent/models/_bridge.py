@@ -289,9 +289,10 @@ def _gaussian_encoder(
     if isinstance(output, (list, tuple)):
         return _GaussianEncoder(encoder, False), output[0].flatten(1).shape[1]
     width = output.flatten(1).shape[1]
-    sizes = {"point": [width], "gaussian": [width // 2], "auto": [width, width // 2]}[posterior]
+    half = [width // 2] if width % 2 == 0 else []
+    sizes = {"point": [width], "gaussian": half, "auto": [width, *half]}[posterior]
     for size in sizes:
-        if size and _takes(decoder, size):
+        if _takes(decoder, size):
             return _GaussianEncoder(encoder, size == width), size
     raise ValueError(
         f"The encoder gives {width} values, but the decoder takes codes of neither of the lengths "
