@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-_BLOCK_BYTES = 2**25  # read at a time, where all rows are looked at
+_BLOCK_BYTES = 2**22  # read at a time, where all rows are looked at
 
 
 class LazyRows:

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 
 from ..._params import (
+    Array,
     Average,
     FactorBins,
     NanPolicy,
@@ -39,7 +40,7 @@ def irs_score(
     *,
     q: PositiveShare = 0.99,
     adjust: Adjustment | None = None,
-    confounders: ArrayLike | None = None,
+    confounders: Array | None = None,
     factor_bins: FactorBins | None = None,
     average: Average | None = "macro",
     nan_policy: NanPolicy = "raise",
@@ -145,7 +146,7 @@ def unconfoundedness_score(
     threshold: Share = 0.5,
     q: PositiveShare = 0.99,
     adjust: Adjustment | None = None,
-    confounders: ArrayLike | None = None,
+    confounders: Array | None = None,
     n_permutations: NonNegativeInt = 0,
     factor_bins: FactorBins | None = None,
     nan_policy: NanPolicy = "raise",
@@ -184,8 +185,7 @@ def unconfoundedness_score(
             default=None
         What to adjust for; None means all other factors. Not used if `adjust` is None.
     n_permutations : int, default=0
-        How often the score is computed again for codes of other samples, for the level of chance
-        in the details.
+        Number of shuffles of the codes for `chance` and `p_value` in the details; 0 for none.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused.
     nan_policy : {"raise", "omit"}, default="raise"
@@ -316,7 +316,7 @@ def robustness_matrix(
     *,
     q: PositiveShare = 0.99,
     adjust: Adjustment | None = None,
-    confounders: ArrayLike | None = None,
+    confounders: Array | None = None,
     factor_bins: FactorBins | None = None,
     nan_policy: NanPolicy = "raise",
 ) -> NDArray[np.float64]:
