@@ -92,6 +92,9 @@ class LazyRows:
     def __repr__(self) -> str:
         return f"LazyRows(shape={self.shape}, dtype={self.dtype})"
 
+    def __iter__(self) -> Iterator[NDArray]:
+        return (self.read(np.array([i]))[0] for i in range(len(self)))
+
     def __getitem__(self, key: Any) -> Any:
         # scikit-learn asks for [rows, ...], torch and others for [rows].
         if isinstance(key, tuple):
@@ -103,7 +106,7 @@ class LazyRows:
         numbers = np.arange(len(self)) if self.rows is None else self.rows
         return LazyRows(self.array, numbers[key])
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray:
         if copy is False:
             raise ValueError("LazyRows are read from where they are: there is nothing to share.")
         return self.read(np.arange(len(self))).astype(dtype or self.dtype, copy=False)

@@ -305,9 +305,12 @@ class BaseNet(
             dtype="numeric",
             ensure_min_samples=2 if reset else 1,
         )
-        rows = check_lazy(rows, validate, "X") if isinstance(rows, FlatRows) else validate(rows)
-        if rows.dtype == bool:
-            rows = rows.view(np.uint8)
+        if isinstance(rows, FlatRows):
+            rows = check_lazy(rows, validate, "X")
+        else:
+            rows = validate(rows)
+            if rows.dtype == bool:
+                rows = rows.view(np.uint8)
         shape = shape or (rows.shape[1],)
         layout = find_layout(shape) if declared is None else match_layout(shape, declared)
         self._check_range(rows, layout, reset=reset)
