@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-_BLOCK_BYTES = 2**25  # read at a time, where all rows are looked at
+_BLOCK_BYTES = 2**22  # read at a time, where all rows are looked at
 
 
 class LazyRows:
@@ -91,6 +91,9 @@ class LazyRows:
 
     def __repr__(self) -> str:
         return f"LazyRows(shape={self.shape}, dtype={self.dtype})"
+
+    def __iter__(self) -> Iterator[NDArray]:
+        return (self.read(np.array([i]))[0] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> Any:
         # scikit-learn asks for [rows, ...], torch and others for [rows].

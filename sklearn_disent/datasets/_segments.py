@@ -195,7 +195,7 @@ def _boxes_of(masks: NDArray[np.bool_] | None) -> NDArray[np.float64]:
     masks = masks[masks.any(axis=(1, 2))]
     if not len(masks):
         return _NO_BOXES
-    rows, columns = np.logical_or.reduce(masks, 2), np.logical_or.reduce(masks, 1)
+    rows, columns = np.asarray(masks.any(axis=2)), np.asarray(masks.any(axis=1))
     top, left = rows.argmax(axis=1), columns.argmax(axis=1)
     bottom = rows.shape[1] - rows[:, ::-1].argmax(axis=1)
     right = columns.shape[1] - columns[:, ::-1].argmax(axis=1)

@@ -147,8 +147,9 @@ class CausalGraphDisplay:
             "edgecolor": "0.35" if is_hidden else COLORS[0],
             "linestyle": "--" if is_hidden else "-",
         }
-        x, y = where
-        return self.ax_.text(x, y, name, ha="center", va="center", fontsize=10, bbox=style)
+        return self.ax_.text(
+            where[0], where[1], name, ha="center", va="center", fontsize=10, bbox=style
+        )
 
 
 def place(graph: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -49,8 +49,9 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     image_shape : tuple of int or None, default=None
-        Shape of one image if rows are images: (H, W), (C, H, W) or (H, W, C). None takes the shape
-        from X: images of an array of three or more dimensions, else rows.
+        Shape of one image if rows are images: (height, width), (channels, height, width) or
+        (height, width, channels). None takes the shape from X: images of an array of three or more
+        dimensions, else rows.
     max_epochs : int, default=100
         Epochs of every call to ``fit`` or ``partial_fit``, at most.
     n_epochs_no_change : int, default=3
@@ -92,8 +93,8 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn_disent.datasets import make_dsprites
     >>> from sklearn_disent.models import FactorClassifier
     >>> positions = {"orientation": [0], "posX": [0, 15, 31], "posY": [0, 31]}
-    >>> sprites = make_dsprites(factors=positions, image_size=16, random_state=0)
-    >>> judge = FactorClassifier(max_epochs=10, random_state=0)
+    >>> sprites = make_dsprites(factors=positions, image_size=32, random_state=0)
+    >>> judge = FactorClassifier(max_epochs=2, random_state=0)
     >>> judge.fit(sprites.images, sprites.target[:, [4, 5]]).accuracy_.shape
     (2,)
     """

@@ -314,8 +314,8 @@ class BaseNet(
                 rows = check_lazy(rows, validate, "X")
             else:
                 rows = as_native(validate(rows))
-        if rows.dtype == bool:
-            rows = rows.view(np.uint8)
+                if rows.dtype == bool:
+                    rows = rows.view(np.uint8)
         shape = shape or (rows.shape[1],)
         layout = find_layout(shape) if declared is None else match_layout(shape, declared)
         self._check_range(rows, layout, reset=reset)

@@ -41,7 +41,7 @@ def test_labels_of_some_images_help(scenes, model):
     # Settings were chosen with seed 0.
     X, y = scenes.images, scenes.target
     scores = {}
-    for guidance in (None, Labels("l2", n_labeled=0.1, weight=256.0)):
+    for guidance in (None, Labels("xent", n_labeled=0.1, weight=100.0)):
         found = []
         for seed in (1, 2, 3):
             with warnings.catch_warnings():

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state
 
 from ..._params import (
+    Array,
     Average,
     FactorBins,
     NanPolicy,
@@ -40,7 +41,7 @@ def irs_score(
     *,
     q: PositiveShare = 0.99,
     adjust: Adjustment | None = None,
-    confounders: ArrayLike | None = None,
+    confounders: Array | None = None,
     factor_bins: FactorBins | None = None,
     average: Average | None = "macro",
     nan_policy: NanPolicy = "raise",
@@ -146,7 +147,7 @@ def unconfoundedness_score(
     threshold: Share = 0.5,
     q: PositiveShare = 0.99,
     adjust: Adjustment | None = None,
-    confounders: ArrayLike | None = None,
+    confounders: Array | None = None,
     n_permutations: NonNegativeInt = 0,
     factor_bins: FactorBins | None = None,
     nan_policy: NanPolicy = "raise",
@@ -317,7 +318,7 @@ def robustness_matrix(
     *,
     q: PositiveShare = 0.99,
     adjust: Adjustment | None = None,
-    confounders: ArrayLike | None = None,
+    confounders: Array | None = None,
     factor_bins: FactorBins | None = None,
     nan_policy: NanPolicy = "raise",
 ) -> NDArray[np.float64]:
