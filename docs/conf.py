@@ -1,5 +1,6 @@
 """Settings of Sphinx; build with ``make -C docs html`` or ``html-noplot``."""
 
+import inspect
 import os
 import sys
 from pathlib import Path
@@ -19,14 +20,52 @@ version = release = sklearn_disent.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.linkcode",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "mathml",
     "public_names",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "gallery/*.ipynb", "sg_execution_times.rst"]
 default_role = "literal"
+html_math_renderer = "mathml"
+
+# -- links ----------------------------------------------------------------------------------------
+# Inventories are fetched where there is a network: a build without one has the same pages.
+_OTHERS = {
+    "python": "https://docs.python.org/3",
+    "numpy": "https://numpy.org/doc/stable",
+    "sklearn": "https://scikit-learn.org/stable",
+    "skorch": "https://skorch.readthedocs.io/en/stable",
+    "torch": "https://docs.pytorch.org/docs/stable",
+}
+_ONLINE = "READTHEDOCS" in os.environ
+intersphinx_mapping = {name: (url, None) for name, url in _OTHERS.items()} if _ONLINE else {}
+_SOURCE = "https://github.com/sklearn-disent/sklearn-disent/blob/main"
+
+
+def linkcode_resolve(domain, info):
+    """Where the source of an object stands."""
+    if domain != "py" or not info["module"]:
+        return None
+    obj = sys.modules.get(info["module"])
+    for part in info["fullname"].split("."):
+        obj = getattr(obj, part, None)
+    obj = inspect.unwrap(getattr(obj, "fget", None) or obj)
+    try:
+        file, (lines, start) = inspect.getsourcefile(obj), inspect.getsourcelines(obj)
+    except (TypeError, OSError):
+        return None
+    root = Path(sklearn_disent.__file__).parents[1]
+    if file is None or not Path(file).is_relative_to(root / "sklearn_disent"):
+        return None
+    path = Path(file).relative_to(root).as_posix()
+    return f"{_SOURCE}/{path}#L{start}-L{start + len(lines) - 1}"
+
 
 # -- API ------------------------------------------------------------------------------------------
 autosummary_generate = True
@@ -59,7 +98,12 @@ html_static_path = ["_static"]
 html_css_files = ["wide_tables.css"]
 html_theme_options = {
     "navigation_with_keys": False,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["version-switcher", "theme-switcher"],
+    "switcher": {
+        "json_url": "https://sklearn-disent.readthedocs.io/en/latest/_static/switcher.json",
+        "version_match": release,
+    },
+    "check_switcher": False,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": {"**": ["page-toc"], "guide/metrics_table": []},

@@ -104,13 +104,30 @@ def on(cluster, text):
     return text.replace("tcp://node1:8786", cluster.scheduler_address)
 
 
+def missing_packages(text, number):
+    """Packages that a block needs, by a comment ``.. needs: mlflow`` above, and are not here."""
+    above = [line for line in text.split("\n")[: number - 1] if line.strip()]
+    if not above or not above[-1].startswith(".. needs:"):
+        return []
+    packages = [name.partition(".")[0] for name in above[-1].split()[2:]]
+    return [name for name in packages if importlib.util.find_spec(name) is None]
+
+
+def test_blocks_of_missing_packages_are_left_out():
+    text = "T\n\n.. needs: no_such_package os\n\n.. code-block:: python\n\n   x = 1\n"
+    ((number, _),) = python_blocks(text)
+    assert missing_packages(text, number) == ["no_such_package"]
+    assert missing_packages(text.replace(".. needs: no_such_package os", ""), number) == []
+
+
 def run_page(page, text):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     namespace = {"__name__": "__main__"}
     with warnings.catch_warnings(), pyplot.rc_context({"backend": "agg"}):
         warnings.simplefilter("error")
         for number, code in python_blocks(text):
-            run_block(code, number, page.name, namespace)
+            if not missing_packages(text, number):
+                run_block(code, number, page.name, namespace)
     pyplot.close("all")
 
 

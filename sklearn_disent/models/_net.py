@@ -153,6 +153,12 @@ class BaseNet(
     _units: Units
     _seed: int
     device = AutoDevice()
+    # Where the question mark in the HTML of an estimator leads.
+    _doc_link_module = "sklearn_disent"
+    _doc_link_template = (
+        "https://sklearn-disent.readthedocs.io/en/stable/api/generated/"
+        "{estimator_module}.{estimator_name}.html"
+    )
     _params_to_validate: frozenset = frozenset()
     # skorch settings that have one right value here. Cached predictions are in shuffled order:
     # EpochScoring would compare them with unshuffled labels.
