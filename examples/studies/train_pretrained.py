@@ -104,7 +104,7 @@ class Row:
         return getattr(models, self.model)(**{**params, **self.params})
 
 
-FALLING = LinearSchedule(12.0, 4.0, 20_000)
+FALLING = LinearSchedule(12.0, 2.0, 30_000)
 TC = {"beta": FALLING, "estimator": "mws"}
 PAIRS = "Pairs of images were drawn from the factors, so that it is weakly supervised."
 SMALL = "The discriminator has four layers of 256 units; in the paper six of 1000."
@@ -113,12 +113,12 @@ LABELED = {
     "guidance": Labels("xent", weight=100.0, n_labeled=0.1),
 }
 TABLE = {
-    "dsprites-btcvae-0": Row("BetaTCVAE", "dsprites", 10, TC),
+    "dsprites-btcvae-0": Row("BetaTCVAE", "dsprites", 8, TC),
     "dsprites-annealed-0": Row(
         "AnnealedVAE",
         "dsprites",
-        10,
-        {"gamma": 100.0, "capacity": 25.0, "n_annealing_steps": 40_000},
+        8,
+        {"gamma": 100.0, "capacity": 25.0, "n_annealing_steps": 30_000},
     ),
     "dsprites-factor-0": Row(
         "FactorVAE",
