@@ -23,10 +23,10 @@ CHEAP = {
     "nk": {"estimator": DecisionTreeClassifier(max_depth=3)},
     "tmex_error": {"n_splits": 1},
     "unfairness_error": {"estimator": DecisionTreeClassifier(max_depth=3)},
-    **dict.fromkeys(
-        ("dci_disentanglement", "dci_completeness", "dci_informativeness"),
-        {"estimator": DecisionTreeClassifier(max_depth=3)},
-    ),
+    **{
+        key: {"estimator": DecisionTreeClassifier(max_depth=3)}
+        for key in ("dci_disentanglement", "dci_completeness", "dci_informativeness")
+    },
 }
 
 
@@ -56,7 +56,9 @@ def test_split_is_taken_as_it_is():
 def test_rows_keep_their_order_and_type():
     frame = pd.DataFrame({"a": list("xyz") * 100})
     few, none, same = few_rows((frame, None, CODES), 50, 0)
-    assert none is None and len(few) == len(same) == 50
-    assert few.index.is_monotonic_increasing and few["a"].tolist() == frame["a"][few.index].tolist()
+    assert none is None
+    assert len(few) == len(same) == 50
+    assert few.index.is_monotonic_increasing
+    assert few["a"].tolist() == frame["a"][few.index].tolist()
     # Different lengths are refused by what comes after.
     assert few_rows((frame[:10], CODES), 5, 0)[1] is CODES
