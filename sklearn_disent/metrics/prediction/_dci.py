@@ -1,13 +1,13 @@
 """DCI scores: how the importance of codes for predicting factors is distributed."""
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, averaged, validated
 from .._aggregation import Score, average_of, concentration
-from .._groups import Groups, Units, restricted
+from .._groups import Groups, restricted
 from .._validation import check_data, warn_degenerate, warn_single_valued
 from ._predictors import Importance, Predictors, Split, importance_of
 
@@ -125,11 +125,8 @@ def dci_disentanglement_score(
     >>> dci_disentanglement_score(factors, mixed, random_state=0) < 0.2
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    data, units = restricted(data, groups)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
-    fits = _of_units(fits, units)
-    warn_single_valued(fits.used)
+    how = (estimator, test_size, split, n_jobs, random_state)
+    fits = _fits(factors, codes, groups, nan_policy, how)
     return _disentanglement(fits, average)
 
 
@@ -220,11 +217,8 @@ def dci_completeness_score(
     >>> dci_completeness_score(factors, doubled, random_state=0) < 0.6
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    data, units = restricted(data, groups)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
-    fits = _of_units(fits, units)
-    warn_single_valued(fits.used)
+    how = (estimator, test_size, split, n_jobs, random_state)
+    fits = _fits(factors, codes, groups, nan_policy, how)
     return _completeness(fits, average)
 
 
@@ -302,9 +296,8 @@ def dci_informativeness_score(
     >>> dci_informativeness_score(factors, rng.normal(size=(400, 2)), random_state=0) < 0.4
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
-    warn_single_valued(fits.used)
+    how = (estimator, test_size, split, n_jobs, random_state)
+    fits = _fits(factors, codes, None, nan_policy, how)
     return average_of(fits.informativeness, fits.used, average)
 
 
@@ -378,19 +371,27 @@ def dci_scores(
     >>> round(scores.disentanglement, 3), round(scores.completeness, 3), scores.informativeness
     (1.0, 1.0, 1.0)
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    data, units = restricted(data, groups)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
-    fits = _of_units(fits, units)
-    warn_single_valued(fits.used)
+    how = (estimator, test_size, split, n_jobs, random_state)
+    fits = _fits(factors, codes, groups, nan_policy, how)
     return _dci(fits)
 
 
-def _of_units(fits: Importance, units: Units | None) -> Importance:
-    if units is None:
-        return fits
-    added = [fits.importance[:, unit].sum(axis=1) for unit in units]
-    return fits._replace(importance=np.column_stack(added))
+def _fits(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    groups: Groups | None,
+    nan_policy: NanPolicy,
+    how: tuple[Any, ...],
+) -> Importance:
+    """Importances of codes, or of groups of them as sums, for every factor."""
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
+    data, units = restricted(data, groups)
+    fits = importance_of(data, *how)
+    if units is not None:
+        added = [fits.importance[:, unit].sum(axis=1) for unit in units]
+        fits = fits._replace(importance=np.column_stack(added))
+    warn_single_valued(fits.used)
+    return fits
 
 
 def _dci(fits: Importance) -> DCIScores:
