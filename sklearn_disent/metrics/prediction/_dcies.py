@@ -216,11 +216,12 @@ def _relative_loss(
     Y, n_factors = targets.values, data.factors.shape[1]
     baseline = ((Y[test] - Y[train].mean(axis=0)) ** 2).mean(axis=0)
     rows = []
+    target = Y[train] if Y.shape[1] > 1 else Y[train, 0]  # which forests and networks warn about
     with one_thread(), warnings.catch_warnings():
         # A network that has not converged after its time is what it is.
         warnings.simplefilter("ignore", ConvergenceWarning)
         for capacity, seed in zip(capacities.tolist(), draw_seeds(rng, len(capacities))):
-            probe = seeded(probe_of(capacity, X.shape[1]), seed).fit(X[train], Y[train])
+            probe = seeded(probe_of(capacity, X.shape[1]), seed).fit(X[train], target)
             error = ((Y[test] - np.reshape(probe.predict(X[test]), Y[test].shape)) ** 2).mean(
                 axis=0
             )
