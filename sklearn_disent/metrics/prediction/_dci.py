@@ -5,8 +5,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, averaged, validated
+from ..._params import (
+    AtLeastTwo,
+    Average,
+    NanPolicy,
+    OpenShare,
+    RandomStateLike,
+    averaged,
+    validated,
+)
 from .._aggregation import Score, average_of, concentration
+from .._few_rows import few_rows
 from .._groups import Groups, restricted
 from .._validation import check_data, warn_degenerate, warn_single_valued
 from ._predictors import Importance, Predictors, Split, importance_of
@@ -40,6 +49,7 @@ def dci_disentanglement_score(
     split: Split | None = None,
     average: WeightedAverage | None = "weighted",
     groups: Groups | None = None,
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -76,6 +86,9 @@ def dci_disentanglement_score(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -125,6 +138,7 @@ def dci_disentanglement_score(
     >>> dci_disentanglement_score(factors, mixed, random_state=0) < 0.2
     True
     """
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
     how = (estimator, test_size, split, n_jobs, random_state)
     fits = _fits(factors, codes, groups, nan_policy, how)
     return _disentanglement(fits, average)
@@ -140,6 +154,7 @@ def dci_completeness_score(
     split: Split | None = None,
     average: WeightedAverage | None = "weighted",
     groups: Groups | None = None,
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -174,6 +189,9 @@ def dci_completeness_score(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -217,6 +235,7 @@ def dci_completeness_score(
     >>> dci_completeness_score(factors, doubled, random_state=0) < 0.6
     True
     """
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
     how = (estimator, test_size, split, n_jobs, random_state)
     fits = _fits(factors, codes, groups, nan_policy, how)
     return _completeness(fits, average)
@@ -231,6 +250,7 @@ def dci_informativeness_score(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     average: Average | None = "macro",
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -255,6 +275,9 @@ def dci_informativeness_score(
         Row indices (or masks) to fit and to score on, instead of a random split.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -296,6 +319,7 @@ def dci_informativeness_score(
     >>> dci_informativeness_score(factors, rng.normal(size=(400, 2)), random_state=0) < 0.4
     True
     """
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
     how = (estimator, test_size, split, n_jobs, random_state)
     fits = _fits(factors, codes, None, nan_policy, how)
     return average_of(fits.informativeness, fits.used, average)
@@ -310,6 +334,7 @@ def dci_scores(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     groups: Groups | None = None,
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -334,6 +359,9 @@ def dci_scores(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -371,6 +399,7 @@ def dci_scores(
     >>> round(scores.disentanglement, 3), round(scores.completeness, 3), scores.informativeness
     (1.0, 1.0, 1.0)
     """
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
     how = (estimator, test_size, split, n_jobs, random_state)
     fits = _fits(factors, codes, groups, nan_policy, how)
     return _dci(fits)
