@@ -95,7 +95,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
     >>> positions = {"orientation": [0], "posX": [0, 15, 31], "posY": [0, 31]}
     >>> sprites = make_dsprites(factors=positions, image_size=32, random_state=0)
     >>> judge = FactorClassifier(max_epochs=2, random_state=0)
-    >>> judge.fit(sprites.images, sprites.target[:, [4, 5]]).accuracy_.shape
+    >>> judge.fit(sprites.images, sprites.target[:, [3, 4]]).accuracy_.shape
     (2,)
     """
 
