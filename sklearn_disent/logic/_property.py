@@ -17,7 +17,8 @@ from ._data import Data, bind, bind_pairs
 from ._frame import FormulaError, Frame, Node
 from ._predicates import Guarantee, Predicate
 from ._quantale import Semantics
-from ._symbols import Symbol, _index_kind, _Part
+from ._sets import _index_kind
+from ._symbols import Symbol, _Part
 
 if TYPE_CHECKING:
     from ..metrics import Metric

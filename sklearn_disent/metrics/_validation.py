@@ -439,7 +439,7 @@ def _as_column(column: Any, k: int) -> Column:
     if getattr(getattr(column, "dtype", None), "name", "") == "category":
         codes = np.asarray(column.cat.codes)
         return codes, codes < 0, "ordinal" if column.cat.ordered else "categorical"
-    values = np.asarray(column)
+    values = as_array(column, f"factor {k}")
     if values.dtype.kind == "f":
         return values, np.isnan(values), None
     if values.dtype.kind == "O":

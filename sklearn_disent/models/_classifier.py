@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from .._lazy import FlatRows
+from .._memory import freed_memory_kept
 from .._params import (
     OpenShare,
     PositiveFloat,
@@ -27,7 +28,6 @@ from .._params import (
     fit_context,
 )
 from ._data import Layout, as_rows, check_lazy, find_layout
-from ._memory import freed_memory_kept
 from ._seeding import seeded
 
 _CHUNK = 256  # rows judged at a time

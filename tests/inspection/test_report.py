@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_disent.inspection import DisentanglementReport
-from sklearn_disent.inspection._report import _bar
+from sklearn_disent.inspection._page import bar
 from sklearn_disent.metrics import disentanglement_report, manifold_topology_score
 from sklearn_disent.metrics.information import _matrix
 
@@ -440,7 +440,7 @@ def test_directions_of_text_stay_within_it(report):
     ],
 )
 def test_bars_stay_on_their_scale(row, expected):
-    assert re.findall(r"([\d.]+)%", _bar({"lowest": 0.0, "highest": 1.0, **row})) == expected
+    assert re.findall(r"([\d.]+)%", bar({"lowest": 0.0, "highest": 1.0, **row})) == expected
     stretched = {key: 4 * value - 2 for key, value in row.items()}
-    assert re.findall(r"([\d.]+)%", _bar({"lowest": -2.0, "highest": 2.0, **stretched})) == expected
-    assert _bar({"lowest": 0.0, "highest": np.inf, **row}) == ""
+    assert re.findall(r"([\d.]+)%", bar({"lowest": -2.0, "highest": 2.0, **stretched})) == expected
+    assert bar({"lowest": 0.0, "highest": np.inf, **row}) == ""
