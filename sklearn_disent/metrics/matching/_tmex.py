@@ -26,7 +26,7 @@ from ..._params import (
 from .._numbers import Columns, as_columns
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
-from ..prediction._predictors import draw_seeds, seeded
+from ..prediction._predictors import as_target, draw_seeds, refuse_kind, seeded
 
 __all__ = ["tmex_error"]
 
@@ -180,6 +180,7 @@ def _statistics(
     columns, Z = as_columns(data), data.codes - data.codes.mean(axis=0)
     largest = np.abs(Z).max(axis=0)
     Z = Z / np.where(largest > 0, largest, 1.0)
+    refuse_kind(estimator, "classifier")
     model = _kernel_ridge(len(Z) // 2) if estimator is None else estimator
     with one_thread():
         for _ in range(n_splits):
@@ -229,7 +230,7 @@ def _fit(model: BaseEstimator, X: NDArray, Y: NDArray, seed: int) -> Callable[[N
     """Prediction function of all columns of Y; of nothing, their means."""
     if X.shape[1] == 0:
         return lambda new: np.tile(Y.mean(axis=0), (len(new), 1))
-    fitted = seeded(model, seed).fit(X, Y)
+    fitted = seeded(model, seed).fit(X, as_target(Y))
     return lambda new: np.reshape(fitted.predict(new), (len(new), Y.shape[1]))
 
 
