@@ -231,7 +231,12 @@ class TableVAE(BaseVAE):
             return np.column_stack(list(columns.values()))
         import pandas as pd
 
-        return pd.DataFrame(columns).astype({c["name"]: c["dtype"] for c in self.columns_})
+        dtypes = {c["name"]: c["dtype"] for c in self.columns_}
+        for column in self.columns_:
+            if "levels" in column:  # those that no row has are levels as well
+                levels = pd.CategoricalDtype(column["levels"], ordered=column["ordered"])
+                dtypes[column["name"]] = levels
+        return pd.DataFrame(columns).astype(dtypes)
 
 
 class _Places(NamedTuple):
@@ -285,9 +290,11 @@ def _read_column(name: Any, values: Any, kind: str | None, is_frame: bool) -> di
     if not known:
         raise ValueError(f"Column {name!r} has no known entry. Leave it out.")
     categories = sorted(set(known), key=lambda value: (str(type(value)), value))
+    levels: dict[str, Any] = {}
     if dtype == "category":
         present = set(known)
-        categories = [c for c in _plain(values.cat.categories) if c in present]
+        levels = {"levels": _plain(values.cat.categories), "ordered": bool(values.cat.ordered)}
+        categories = [c for c in levels["levels"] if c in present]
     if kind is None:
         two = is_frame and len(categories) == 2
         kind = "bernoulli" if two else "gaussian" if is_number else "categorical"
@@ -313,7 +320,7 @@ def _read_column(name: Any, values: Any, kind: str | None, is_frame: bool) -> di
             )
         scales = {"center": center, "scale": spread if spread > 0 else 1.0}
         return {"name": name, "kind": kind, "categories": [], "dtype": dtype, **scales}
-    return {"name": name, "kind": kind, "categories": categories, "dtype": dtype}
+    return {"name": name, "kind": kind, "categories": categories, "dtype": dtype, **levels}
 
 
 def _plain(values: Any) -> list[Any]:

@@ -10,6 +10,7 @@ import torch
 from skorch.callbacks import EpochScoring
 from torch import nn
 
+from sklearn_disent import _memory
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import (
     VAE,
@@ -18,7 +19,6 @@ from sklearn_disent.models import (
     IdentifiableVAE,
     Labels,
     NeuralNetTransformer,
-    _memory,
     _seeding,
     terms,
 )
