@@ -471,7 +471,7 @@ def main():
     draw_real(study)
     lines = [*claims_on_real(real), ""]
     if models.empty:
-        lines.append("Models: none measured in time, nothing decided. Run the study again to go on.")
+        lines.append("Models: none measured yet, nothing decided. Run the study again to go on.")
     else:
         draw_models(study, models)
         lines += [*claims_on_models(models), "", *means_of(models)]
