@@ -18,9 +18,10 @@ from typing import (
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._memory import freed_memory_kept
 from .._params import (
     FactorBins,
     NanPolicy,
@@ -39,6 +40,7 @@ from ._catalogue import (
     as_metrics,
     by_question,
 )
+from ._few_rows import rows_of
 from ._score_report import ScoreReport
 from ._scorer import PER_SAMPLE
 from ._sharing import sharing
@@ -286,7 +288,7 @@ class Plan(NamedTuple):
         label_free = codes if label_free is None else label_free
         given = {**self.common, **common}
         scores = {}
-        with sharing():
+        with freed_memory_kept(), sharing():
             for name, metric in self.metrics.items():
                 options = {key: given[key] for key in given if key in metric.options}
                 options |= self.options.get(name, {})
@@ -337,7 +339,7 @@ def _half(
             f"{len(codes)}. Use n_resamples=0."
         )
     rows = rng.permutation(len(codes))[: len(codes) // 2]
-    return plan.with_rows(rows), _rows_of(factors, rows), codes[rows], codes[rows]
+    return plan.with_rows(rows), rows_of(factors, rows), codes[rows], codes[rows]
 
 
 def _shuffle(
@@ -359,13 +361,6 @@ def _shuffle(
     }
     apart = np.column_stack([rng.permutation(code) for code in codes.T])
     return plan._replace(options=options), factors, codes[rows], apart
-
-
-def _rows_of(factors: Any, rows: NDArray[np.int64]) -> Any:
-    # Frames and lists keep their types of columns; anything else is an array at heart.
-    if isinstance(factors, (list, tuple)) or hasattr(factors, "columns"):
-        return _safe_indexing(factors, rows)
-    return np.asarray(factors)[rows]
 
 
 def _resample(

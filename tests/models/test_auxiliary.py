@@ -22,6 +22,13 @@ from sklearn_disent.models._identifiable import gaussian_product
 from sklearn_disent.models._quantized import QuantizedModule
 from sklearn_disent.models._sparse import largest
 
+# What test_common.py sets.
+COMMON_TESTS = {
+    "QuantizedAE": {"n_values": 4},
+    "JointVAE": {"n_annealing_steps": 20},
+    "TopKSparseAutoencoder": {"k": 2, "module__hidden_sizes": None},
+}
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 5)).astype(np.float32)
 U = RNG.integers(3, size=120)

@@ -10,6 +10,7 @@ import torch
 from skorch.callbacks import EpochScoring
 from torch import nn
 
+from sklearn_disent import _memory
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import (
     VAE,
@@ -17,7 +18,6 @@ from sklearn_disent.models import (
     BetaTCVAE,
     Labels,
     NeuralNetTransformer,
-    _memory,
     _seeding,
     terms,
 )

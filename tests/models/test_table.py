@@ -22,7 +22,11 @@ def table():
             "rooms": rng.integers(1, 9, size=90),
             "has_garden": rng.random(90) < 0.5,
             "town": np.array(["A", "B", "C"])[kind],
-            "grade": pd.Categorical(np.array(["low", "high"])[kind % 2]),
+            "grade": pd.Categorical(
+                np.array(["low", "high"])[kind % 2],
+                categories=["low", "middle", "high"],
+                ordered=True,
+            ),
         }
     )
     frame.loc[:9, "height"] = np.nan
@@ -86,7 +90,8 @@ def test_table_comes_back_with_its_columns_and_types(vae, table):
     assert back["has_garden"].dtype == bool
     assert back["rooms"].dtype == table["rooms"].dtype
     assert set(back["town"]) <= {"A", "B", "C"}
-    assert isinstance(back["grade"].dtype, pd.CategoricalDtype)
+    assert back["grade"].dtype == table["grade"].dtype
+    assert back["grade"].cat.ordered
     assert not back.isna().any(axis=None)
     assert vae.sample(4, random_state=0).shape == (4, 5)
     assert np.isfinite(vae.score_samples(table)).all()
