@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tokenize
 import tomllib
-import warnings
 from pathlib import Path
 
 import pytest
