@@ -1,6 +1,6 @@
 """DCI scores: how the importance of codes for predicting factors is distributed."""
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from ..._params import (
 )
 from .._aggregation import Score, average_of, concentration
 from .._few_rows import few_rows
-from .._groups import Groups, Units, restricted
+from .._groups import Groups, restricted
 from .._validation import check_data, warn_degenerate, warn_single_valued
 from ._predictors import Importance, Predictors, Split, importance_of
 
@@ -146,11 +146,8 @@ def dci_disentanglement_score(
     True
     """
     factors, codes = few_rows((factors, codes), max_samples, random_state, split)
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    data, units = restricted(data, groups)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state, tol)
-    fits = _of_units(fits, units)
-    warn_single_valued(fits.used)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
+    fits = _fits(factors, codes, groups, nan_policy, how)
     return _disentanglement(fits, average)
 
 
@@ -251,11 +248,8 @@ def dci_completeness_score(
     True
     """
     factors, codes = few_rows((factors, codes), max_samples, random_state, split)
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    data, units = restricted(data, groups)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state, tol)
-    fits = _of_units(fits, units)
-    warn_single_valued(fits.used)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
+    fits = _fits(factors, codes, groups, nan_policy, how)
     return _completeness(fits, average)
 
 
@@ -343,9 +337,8 @@ def dci_informativeness_score(
     True
     """
     factors, codes = few_rows((factors, codes), max_samples, random_state, split)
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state, tol)
-    warn_single_valued(fits.used)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
+    fits = _fits(factors, codes, None, nan_policy, how)
     return average_of(fits.informativeness, fits.used, average)
 
 
@@ -429,19 +422,27 @@ def dci_scores(
     (1.0, 1.0, 1.0)
     """
     factors, codes = few_rows((factors, codes), max_samples, random_state, split)
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    data, units = restricted(data, groups)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state, tol)
-    fits = _of_units(fits, units)
-    warn_single_valued(fits.used)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
+    fits = _fits(factors, codes, groups, nan_policy, how)
     return _dci(fits)
 
 
-def _of_units(fits: Importance, units: Units | None) -> Importance:
-    if units is None:
-        return fits
-    added = [fits.importance[:, unit].sum(axis=1) for unit in units]
-    return fits._replace(importance=np.column_stack(added))
+def _fits(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    groups: Groups | None,
+    nan_policy: NanPolicy,
+    how: tuple[Any, ...],
+) -> Importance:
+    """Importances of codes, or of groups of them as sums, for every factor."""
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
+    data, units = restricted(data, groups)
+    fits = importance_of(data, *how)
+    if units is not None:
+        added = [fits.importance[:, unit].sum(axis=1) for unit in units]
+        fits = fits._replace(importance=np.column_stack(added))
+    warn_single_valued(fits.used)
+    return fits
 
 
 def _dci(fits: Importance) -> DCIScores:
