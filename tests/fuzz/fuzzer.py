@@ -30,6 +30,7 @@ import torch
 from hostile import CLASSES, CONTAINERS, NUMBERS, ODD, PLAIN, WEIGHTS
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -59,6 +60,7 @@ DECLARED = (
     "overflow encountered in divide",  # StandardScaler
     "overflow encountered in matmul",  # PCA
     "overflow encountered in multiply",
+    "invalid value encountered in cast",  # type_of_target, of huge floats
     "invalid value encountered in reduce",  # sums of huge values, in the search for infinite ones
 )
 CORPUS = Path(__file__).parent / "corpus.json"
@@ -83,7 +85,9 @@ for _name in ("relevance_matrix", "elbo_decomposition", "dci_scores"):
 ESTIMATORS = {
     name: value
     for name, value in vars(models).items()
-    if inspect.isclass(value) and issubclass(value, BaseNet) and name != "BaseVAE"
+    if inspect.isclass(value)
+    and issubclass(value, BaseNet | models.FactorClassifier)
+    and name != "BaseVAE"
 }
 # Settings that keep a call cheap; an option that is drawn replaces them.
 CHEAP: dict[str, dict[str, Any]] = {
@@ -370,6 +374,12 @@ def _run_estimator(call: Call, data: Data, options: dict[str, Any], caught: list
     if "discriminator_optimizer" in accepted:
         cheap |= NETWORKS
     net = model(**{**cheap, **options}).fit(data.codes, y)
+    if isinstance(net, models.FactorClassifier):
+        assert len(net.predict(data.codes)) == len(data.codes)
+        shares = net.predict_proba(data.codes)
+        for factor in shares if isinstance(shares, list) else [shares]:
+            _check_finite(factor, "probabilities")
+        return "value"
     codes = net.transform(data.codes)
     _check_finite(codes, "codes")
     for name in ("inverse_transform", "reconstruct", "score_samples", "sample"):
@@ -432,8 +442,11 @@ def _check_warning(warning: warnings.WarningMessage) -> None:
     declared = issubclass(warning.category, DegenerateScoreWarning | TrainingWarning)
     text = str(warning.message)[:150]
     place = f"{Path(warning.filename).name}:{warning.lineno}"
-    is_theirs = any(package in warning.filename for package in ("/sklearn/", "/numpy/"))
-    declared |= is_theirs and any(start in text for start in DECLARED)
+    if warning.filename.endswith("models/_classifier.py"):  # as scikit-learn's classifiers warn
+        declared |= issubclass(warning.category, DataConversionWarning)
+    is_theirs = any(f"/{package}/" in warning.filename for package in ("sklearn", "numpy"))
+    if is_theirs or warning.category is not RuntimeWarning:
+        declared |= any(start in text for start in DECLARED)
     assert declared, f"foreign {warning.category.__name__} at {place}: {text!r}"
 
 

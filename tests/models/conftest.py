@@ -10,6 +10,7 @@ import torch
 from sklearn_disent import models
 from sklearn_disent.models import BaseVAE, BetaVAE
 from sklearn_disent.models._net import BaseNet
+from sklearn_disent.networks import Discriminator
 
 torch.set_num_threads(1)
 
@@ -82,6 +83,12 @@ def images():
     for image, (row, column) in zip(X, y):
         image[row : row + 3, column : column + 3] = 1
     return X, y
+
+
+@pytest.fixture
+def small_discriminator(monkeypatch):
+    """Discriminators of two layers of 8 units, instead of six of 1000."""
+    monkeypatch.setattr(Discriminator.__init__, "__defaults__", ((8, 8),))
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-__all__ = ["one_against_rest"]
-
 Floats = NDArray[np.float64]
 
 # The Hessians grow with the square of the number of codes: more of them are left to scikit-learn.

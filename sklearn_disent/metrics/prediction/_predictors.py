@@ -447,10 +447,13 @@ def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] |
     if not all(isinstance(step, OneToOneFeatureMixin) for step in before):
         return None
     for name in ("feature_importances_", "coef_"):
-        weights = getattr(model, name, None)
+        with np.errstate(invalid="ignore"):
+            weights = getattr(model, name, None)
         if weights is not None:
             weights = weights.toarray() if issparse(weights) else weights
             weights = np.atleast_2d(np.abs(np.asarray(weights, dtype=np.float64))).mean(axis=0)
+            if name == "feature_importances_" and np.isnan(weights).all():
+                weights = np.zeros_like(weights)  # 0 / 0: no split of the forest gained anything
             if weights.shape == (n_codes,):
                 return weights
     return None
@@ -458,6 +461,20 @@ def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] |
 
 def _unit_scores(task: Task, units: Units) -> list[float]:
     return [fit_and_predict(task._replace(X=task.X[:, unit]))[1] for unit in units]
+
+
+def refuse_kind(estimator: Any, kind: Literal["classifier", "regressor"]) -> None:
+    """Refuse an estimator of the kind that cannot do what is asked."""
+    is_wrong = {"classifier": is_classifier, "regressor": is_regressor}[kind]
+    # None and names stand for estimators of ours; some estimators do not tell their kind.
+    if hasattr(estimator, "__sklearn_tags__") and is_wrong(estimator):
+        wanted = "regressor" if kind == "classifier" else "classifier"
+        raise ValueError(f"estimator must be a {wanted}, got {estimator!r}.")
+
+
+def as_target(Y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns to be predicted; a single one as a vector, since many regressors warn otherwise."""
+    return Y if Y.shape[1] > 1 else Y[:, 0]
 
 
 @cache
