@@ -84,8 +84,6 @@ from ._frame import FormulaError
 from ._predicates import (
     And,
     Equal,
-    Exists,
-    Forall,
     Guarantee,
     Implies,
     Not,
@@ -108,8 +106,10 @@ from ._quantale import (
     Premetric,
     Semantics,
 )
-from ._symbols import Symbol, interval, maps
+from ._quantifiers import Exists, Forall
+from ._symbols import Symbol
 from ._terms import FiniteSet, Function, Term, Variable, functions
+from ._unknowns import interval, maps
 
 __all__ = [
     "Property",

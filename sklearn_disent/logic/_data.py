@@ -111,7 +111,7 @@ class Data:
                 f"{equal} cannot be answered: of pairs it is known whether both have the same "
                 "factor. Quantify over y.pairs, and compare y(s)[k] with y(t)[k].",
             )
-        from ._symbols import _number
+        from ._sets import _number
 
         axis, at = frame.pair  # type: ignore[misc]
         chosen = self.kept if index is None else [_number(index, frame)]

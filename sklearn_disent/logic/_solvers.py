@@ -28,10 +28,12 @@ from ..metrics.logical._linear_fits import (
 )
 from ._arrays import detached, is_tensor, like, namespace
 from ._frame import FormulaError, Frame
-from ._predicates import And, Equal, Forall
+from ._predicates import And, Equal
 from ._quantale import Semantics
-from ._symbols import _Columns, _MapApply, _Maps
+from ._quantifiers import Forall
+from ._sets import _Columns
 from ._terms import Variable
+from ._unknowns import _MapApply, _Maps
 
 Floats = NDArray[np.float64]
 _MEANS = {"mean", "sum"}

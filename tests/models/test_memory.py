@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from skorch.callbacks import Callback
 
+from sklearn_disent import _memory
 from sklearn_disent.exceptions import TrainingDivergedError
-from sklearn_disent.models import BetaVAE, _memory, freed_memory_kept
+from sklearn_disent.models import BetaVAE, freed_memory_kept
 
 IS_GLIBC = _memory._glibc() is not None
 
