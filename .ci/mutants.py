@@ -5,10 +5,11 @@
     python .ci/mutants.py --at metrics/_numeric.py:24   # all mutants of one line
 
 A mutant is one small change: a comparison, an operator, a number, a condition, a call
-left out. It is killed if a test fails, or if the tests do not come to an end. Each runs
-in a process forked from one that has the large packages loaded, and is imported in place of the
-real module: no file is changed. Docstrings, annotations, messages of errors and code that only type
-checkers see have no mutants; tests that start processes of their own do not see them.
+left out. It is killed if a test fails. Where tests do not come to an end within their processor
+time it is listed as hung, and does not count as killed. Each runs in a process forked from one that
+has the large packages loaded, and is imported in place of the real module: no file is changed.
+Docstrings, annotations, messages of errors and code that only type checkers see have no mutants;
+tests that start processes of their own do not see them.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import sys
 import time
@@ -30,7 +32,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sklearn_disent"
 ROOMS = ("metrics", "models/terms", "datasets", "model_selection", "logic")
-SECONDS = 240  # that the tests of one mutant may take
+SECONDS = 150  # of processor time, that the tests of one mutant may take
+WAIT = 1800  # seconds by the clock: other processes may be busy, but a test may also just sleep
 SEED = 17
 
 COMPARISONS = {
@@ -155,7 +158,7 @@ def tests_of(path: str) -> list[str]:
         for node in ast.parse(source.read_text()).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
     ]
-    words = [*names, f"{source.stem}\\b", rf"test_{source.stem.strip('_')}"]
+    words = [*names, rf"(?<!\w){source.stem}\b", rf"test_{source.stem.strip('_')}"]
     room = ROOT / "tests" / path.split("/")[0]
     own = room.joinpath(*path.split("/")[1:-1])
     files = sorted(room.rglob("test_*.py"), key=lambda file: file.stat().st_size)
@@ -205,26 +208,30 @@ def preload() -> None:
     torch.set_num_threads(1)
 
 
-def is_killed(mutant: Mutant) -> bool:
-    """Whether a test fails with the mutant in place."""
+def fate(mutant: Mutant) -> str:
+    """ "killed" if a test fails with the mutant in place, "SURVIVED" if none does, or "hung"."""
     source, files = source_of(mutant), tests_of(mutant.path)
     child = os.fork()
     if child == 0:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         code = 1
         try:
             code = _run_tests(mutant, source, files)
         finally:
             os._exit(code)
     begin = time.monotonic()
-    while time.monotonic() - begin < SECONDS:
+    while time.monotonic() - begin < WAIT:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return os.waitstatus_to_exitcode(status) != 0
+            code = os.waitstatus_to_exitcode(status)
+            if code in (-signal.SIGKILL, -signal.SIGXCPU):
+                return "hung"
+            return "killed" if code else "SURVIVED"
         time.sleep(0.1)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return True
+    return "hung"
 
 
 def _run_tests(mutant: Mutant, source: str, files: list[str]) -> int:
@@ -240,13 +247,18 @@ def _run_tests(mutant: Mutant, source: str, files: list[str]) -> int:
     return int(pytest.main([*options, *files]))
 
 
+def _processor_time() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--room", choices=ROOMS, action="append")
     parser.add_argument("--at", nargs="+", help="file:line below the package")
-    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of processor time")
     parser.add_argument("--state", type=Path)
     arguments = parser.parse_args()
     if arguments.at:
@@ -259,22 +271,21 @@ def main() -> None:
         ]
     else:
         chosen = draw(arguments.n, tuple(arguments.room or ROOMS), arguments.seed)
-    done: dict[str, bool] = {}
+    done: dict[str, str] = {}
     if arguments.state and arguments.state.exists():
         done = json.loads(arguments.state.read_text())
     preload()
-    begin = time.monotonic()
     for mutant in chosen:
         key = f"{mutant.path}:{mutant.line} {mutant.change} #{mutant.index}"
         if key not in done:
-            if time.monotonic() - begin > arguments.seconds:
+            if _processor_time() > arguments.seconds:
                 break
-            done[key] = is_killed(mutant)
+            done[key] = fate(mutant)
             if arguments.state:
                 arguments.state.write_text(json.dumps(done, indent=1))
-        print("killed  " if done[key] else "SURVIVED", key, flush=True)
-    share = sum(done.values()) / max(len(done), 1)
-    print(f"{sum(done.values())} of {len(done)} mutants killed, {share:.0%}")
+        print(f"{done[key]:8s} {key}", flush=True)
+    n_killed = sum(end == "killed" for end in done.values())
+    print(f"{n_killed} of {len(done)} mutants killed, {n_killed / max(len(done), 1):.0%}")
 
 
 if __name__ == "__main__":

@@ -16,12 +16,9 @@ labels, and score them by
 This script makes tables like theirs: models by scores, on a rendered stand-in for their images
 (confounded, with bounding boxes) and on a part of dSprites (unconfounded). "SS" models see labels
 of 10 % of the images; "BB" gives more weight to errors within the bounding box. ``cross_validate``
-does the work, and boxes are passed as metadata. A table is printed and a figure is saved.
-
-By default images, networks, training and the list of models are small, and everything takes 80 s of
-processor time, hence less than a minute on two free cores: enough to see what the tables look like,
-not enough to rank models. ``--full`` has the paper's list of models and training, and takes many
-hours.
+does the work, and boxes are passed as metadata.
+The default is small and takes 80 s of processor time: enough to see what the tables look like, not
+enough to rank models. ``--full`` has the paper's models and training, and takes many hours.
 """
 
 import argparse

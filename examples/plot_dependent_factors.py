@@ -14,8 +14,8 @@ from sklearn_disent.datasets import make_dependent_factors
 from sklearn_disent.metrics import mig_score, minimality_score, sufficiency_score
 
 # %%
-# `delta` is the independence of the factors. `alpha` stays at 1: every code is a function of its own
-# factor alone, so that only the data get harder, not the codes worse.
+# `delta` is the independence of the factors. `alpha` stays at 1: every code is a function of its
+# own factor alone, so that only the data get harder, not the codes worse.
 
 deltas = np.linspace(1, 0.3, 7)
 metrics = {"MIG": mig_score, "minimality": minimality_score, "sufficiency": sufficiency_score}

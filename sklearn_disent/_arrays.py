@@ -30,7 +30,7 @@ def as_array(values: Any, name: str) -> NDArray:
     """An array of whatever is one; masked entries are missing values, nan or None."""
     try:
         array = np.asanyarray(plain_tensor(values))
-    except (ValueError, TypeError, RuntimeError) as error:
+    except Exception as error:  # containers raise errors of their own packages
         raise ValueError(
             f"{name} cannot be read as an array: {error}. Pass rows of equal length, of numbers."
         ) from error

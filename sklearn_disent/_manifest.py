@@ -18,6 +18,7 @@ torch is not imported here.
 """
 
 import hashlib
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,7 +38,7 @@ def data_hash(rows: np.ndarray) -> str:
     among them: another order, a shift or another set is noticed, a change in a few rows may not be.
     """
     digest = hashlib.blake2b(f"{rows.shape} {rows.dtype.str}".encode(), digest_size=16)
-    row_bytes = max(rows.nbytes // max(len(rows), 1), 1)
+    row_bytes = max(math.prod(rows.shape[1:]) * rows.dtype.itemsize, 1)
     n_rows = min(len(rows), max(_MOST_BYTES // row_bytes, 2))
     chosen = np.linspace(0, len(rows) - 1, n_rows).astype(np.intp)
     digest.update(np.ascontiguousarray(rows if n_rows == len(rows) else rows[chosen]).data)

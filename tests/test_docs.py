@@ -12,14 +12,14 @@ import types
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sklearn_disent
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [
-    ROOT / "README.md",
+PAGES = [  # README's code runs in test_package.py
     DOCS / "index.rst",
     DOCS / "quickstart.rst",
     *sorted((DOCS / "guide").glob("*.rst")),
@@ -131,8 +131,39 @@ def run_page(page, text):
     pyplot.close("all")
 
 
+def shown_output(text):
+    """What a page says that its code prints: the blocks of plain text."""
+    blocks = re.findall(r"^```text\n(.*?)^```", text, flags=re.M | re.S)
+    lines = text.split("\n")
+    starts = [number for number, line in enumerate(lines) if line == ".. code-block:: text"]
+    return "\n".join([*blocks, *(dedent(list(indented(lines, n + 1, 0))) for n in starts)])
+
+
+def check_output(shown, printed):
+    """The same words; numbers may differ as they do between machines and versions of torch."""
+    number = r"\d+\.\d+"
+    words = [re.sub(number, "#", text).split() for text in (shown, printed)]
+    assert words[0] == words[1]
+    values = [np.array(re.findall(number, text), dtype=float) for text in (shown, printed)]
+    np.testing.assert_allclose(*values, atol=0.1)
+
+
+def test_output_of_other_numbers_or_words_is_noticed():
+    text = shown_output(
+        "T\n\n.. code-block:: text\n\n   mig   0.50\n   sap 0.1\n\n```text\nx\n```\n"
+    )
+    check_output(text, "x mig 0.52\nsap 0.13")
+    for printed in ("x mig 0.62\nsap 0.13", "x mig 0.52\ndci 0.13"):
+        with pytest.raises(AssertionError):
+            check_output(text, printed)
+
+
+# Pages that show the output of all their code.
+SHOWN = ("README", "quickstart")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_code_of_page_runs_without_a_warning(page, request, tmp_path, monkeypatch):
+def test_code_of_page_runs_without_a_warning(page, request, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = page.read_text()
     if "node1:8786" in text:
@@ -140,6 +171,11 @@ def test_code_of_page_runs_without_a_warning(page, request, tmp_path, monkeypatc
         # Fresh processes load torch again, which takes longer than all other pages together.
         text = text.replace('"loky", n_jobs=2, inner_max_num_threads=1', '"threading", n_jobs=2')
     run_page(page, text)
+    if page.stem in SHOWN:
+        printed = capsys.readouterr().out
+        check_output(shown_output(text), printed)
+        for value, chance in re.findall(r"mig +(\S+) +(\S+)", printed):
+            assert float(value) > 2 * float(chance), "not clearly above the chance beside it"
 
 
 @pytest.mark.slow

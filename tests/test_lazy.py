@@ -88,6 +88,7 @@ def test_model_of_lazy_rows_is_that_of_the_array(images):
 def test_folds_of_a_cross_validation_are_not_copied(images, monkeypatch):
     X, y = images
     monkeypatch.setattr("sklearn_disent._lazy._BLOCK_BYTES", 8 * 64)
+    monkeypatch.setattr("sklearn_disent._manifest._MOST_BYTES", 8 * 64)
     monkeypatch.setattr(Watched, "largest", 0)
     watched = np.array(X).view(Watched)
     cv = KFold(3, shuffle=True, random_state=0)
@@ -97,7 +98,7 @@ def test_folds_of_a_cross_validation_are_not_copied(images, monkeypatch):
         for data in (np.array(X), LazyRows(watched))
     ]
     np.testing.assert_array_equal(*scores)
-    # Rows are read in blocks for their range, then batch by batch: eight of them at a time.
+    # Rows are read in blocks for their range and hash, then batch by batch: eight at a time.
     assert Watched.largest == 8
 
 

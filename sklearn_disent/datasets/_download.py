@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -385,6 +385,19 @@ def _accept_unverified(path: Path, remote: RemoteFile) -> bool:
             return False
     os.replace(kept, path)
     return True
+
+
+class Downloads(NamedTuple):
+    """How missing files are fetched; see fetch_file."""
+
+    download_if_missing: bool
+    n_retries: int
+    delay: float
+    progress: bool
+
+    def fetch(self, remote: RemoteFile, folder: Path) -> Path:
+        """Path of a verified file."""
+        return fetch_file(remote, folder, **self._asdict())
 
 
 def fetch_file(

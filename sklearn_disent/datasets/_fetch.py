@@ -19,7 +19,7 @@ from .._params import (
     loads,
 )
 from ._base import Selection, check_factor_selection, data_folder, finish
-from ._download import RemoteFile, fetch_file
+from ._download import Downloads, RemoteFile
 from ._readers import (
     DSPRITES_DESCR,
     DSPRITES_GRID,
@@ -152,14 +152,8 @@ def fetch_dsprites(
     chosen = DSPRITES_GRID.select(
         n_samples, indices, factors, shuffle=shuffle, random_state=random_state
     )
-    path = fetch_file(
-        DSPRITES_FILE,
-        data_folder(data_home) / "dsprites",
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-        progress=progress,
-    )
+    downloads = Downloads(download_if_missing, n_retries, delay, progress)
+    path = downloads.fetch(DSPRITES_FILE, data_folder(data_home) / "dsprites")
     images = read_dsprites(path, DSPRITES_GRID, chosen)
     return finish(images, chosen, DSPRITES_GRID, DSPRITES_DESCR, return_X_y)
 
@@ -275,14 +269,8 @@ def fetch_shapes3d(
     """
     grid = SHAPES3D_GRID
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
-    path = fetch_file(
-        SHAPES3D_FILE,
-        data_folder(data_home) / "shapes3d",
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-        progress=progress,
-    )
+    downloads = Downloads(download_if_missing, n_retries, delay, progress)
+    path = downloads.fetch(SHAPES3D_FILE, data_folder(data_home) / "shapes3d")
     images = read_shapes3d(path, grid, chosen)
     return finish(images, chosen, grid, SHAPES3D_DESCR, return_X_y)
 
@@ -291,28 +279,19 @@ def fetch_shapes3d(
 # in a bucket that was closed in 2023; whether the files are the same could not be verified.
 _MPI3D_HOME = "https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main/"
 _MPI3D_BUCKET = "https://storage.googleapis.com/mpi3d_disentanglement_dataset/data/"
+
+
+def _mpi3d(name: str, checksum: str, old_name: str) -> RemoteFile:
+    urls = (_MPI3D_HOME + name, _MPI3D_BUCKET + old_name)
+    return RemoteFile(name, urls, checksum, max_size=14_000_000_000, sure=False)
+
+
 MPI3D_FILES = {
-    "toy": RemoteFile(
-        "mpi3d_toy.npz",
-        (f"{_MPI3D_HOME}mpi3d_toy.npz", f"{_MPI3D_BUCKET}mpi3d_toy.npz"),
-        "md5:55889cb7c7dfc655d6e0277beee88868",
-        max_size=14_000_000_000,
-        sure=False,
+    "toy": _mpi3d("mpi3d_toy.npz", "md5:55889cb7c7dfc655d6e0277beee88868", "mpi3d_toy.npz"),
+    "realistic": _mpi3d(
+        "mpi3d_realistic.npz", "md5:59a6225b88b635365f70c91b3e52f70f", "mpi3d_realistic.npz"
     ),
-    "realistic": RemoteFile(
-        "mpi3d_realistic.npz",
-        (f"{_MPI3D_HOME}mpi3d_realistic.npz", f"{_MPI3D_BUCKET}mpi3d_realistic.npz"),
-        "md5:59a6225b88b635365f70c91b3e52f70f",
-        max_size=14_000_000_000,
-        sure=False,
-    ),
-    "real": RemoteFile(
-        "mpi3d_real.npz",
-        (f"{_MPI3D_HOME}mpi3d_real.npz", f"{_MPI3D_BUCKET}real.npz"),
-        "md5:0f33f609918fb5c97996692f91129802",
-        max_size=14_000_000_000,
-        sure=False,
-    ),
+    "real": _mpi3d("mpi3d_real.npz", "md5:0f33f609918fb5c97996692f91129802", "real.npz"),
     "real_complex": RemoteFile(
         "mpi3d_real_complex.npz",
         (
@@ -472,14 +451,9 @@ def fetch_mpi3d(
     """
     # What is wrong with any grid is said before 12 GB are fetched.
     check_factor_selection(factors, MPI3D_GRIDS[0].names, MPI3D_GRIDS[0].sizes)
-    path = fetch_file(
-        _with_checksum(MPI3D_FILES[version], checksum),
-        data_folder(data_home) / "mpi3d",
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-        progress=progress,
-    )
+    downloads = Downloads(download_if_missing, n_retries, delay, progress)
+    remote = _with_checksum(MPI3D_FILES[version], checksum)
+    path = downloads.fetch(remote, data_folder(data_home) / "mpi3d")
     images, grid = open_mpi3d(path, MPI3D_GRIDS)
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
     descr = MPI3D_DESCR.format(version=version, n_images=len(grid))

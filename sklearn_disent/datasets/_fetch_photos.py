@@ -1,7 +1,7 @@
 """Data sets of pictures of objects, from their real files: Cars3D and smallNORB."""
 
 from os import PathLike
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from .._params import (
     loads,
 )
 from ._base import Selection, data_folder, finish
-from ._download import RemoteFile, fetch_file
+from ._download import Downloads, RemoteFile
 from ._readers import (
     CARS3D_DESCR,
     CARS3D_GRID,
@@ -147,14 +147,8 @@ def fetch_cars3d(
     """
     grid = CARS3D_GRID
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
-    path = fetch_file(
-        CARS3D_FILE,
-        data_folder(data_home) / "cars3d",
-        download_if_missing=download_if_missing,
-        n_retries=n_retries,
-        delay=delay,
-        progress=progress,
-    )
+    downloads = Downloads(download_if_missing, n_retries, delay, progress)
+    path = downloads.fetch(CARS3D_FILE, data_folder(data_home) / "cars3d")
     images = read_cars3d(path, grid, image_size, chosen)
     return finish(images, chosen, grid, CARS3D_DESCR, return_X_y)
 
@@ -299,17 +293,9 @@ def fetch_smallnorb(
     grid = norb_grid(NORB_VALUES, subset)
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
     folder = data_folder(data_home) / "smallnorb"
-    settings: dict[str, Any] = {
-        "download_if_missing": download_if_missing,
-        "n_retries": n_retries,
-        "delay": delay,
-        "progress": progress,
-    }
+    downloads = Downloads(download_if_missing, n_retries, delay, progress)
     splits = [
-        {
-            part: fetch_file(NORB_FILES[split, part], folder, **settings)
-            for part in ("dat", "cat", "info")
-        }
+        {part: downloads.fetch(NORB_FILES[split, part], folder) for part in ("dat", "cat", "info")}
         for split in norb_splits(subset)
     ]
     images = read_smallnorb(splits, grid, image_size, chosen)

@@ -12,6 +12,8 @@ from sklearn.utils import Bunch
 
 from .._params import PositiveInt, Sizes, validated
 from ._base import data_folder, import_extra
+from ._locks import exclusive
+from ._pictures import open_picture
 
 _SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
@@ -177,18 +179,25 @@ def _written(
     kept = home / f"{folder.name}_{form.height}x{form.width}_{_fingerprint(files, form)}.npy"
     note = kept.with_suffix(".json")
     home.mkdir(parents=True, exist_ok=True)
-    state = json.loads(note.read_text()) if note.exists() and kept.exists() else None
-    if state is None:
-        state = {"seen": 0, "written": 0, "broken": []}
-        shape = (len(files), *form.shape)
-        array = np.lib.format.open_memmap(kept, "w+", np.uint8, shape)
-    else:
-        array = np.lib.format.open_memmap(kept, "r+" if state["seen"] < len(files) else "r")
+    state = _state(kept, note)
     if state["seen"] < len(files):
-        _go_on(array, files, form, state, note, progress)
-    del array
+        # One process reads, others that want the same pictures wait for it.
+        with exclusive(kept.with_suffix(".lock")):
+            state = _state(kept, note)
+            shape = (len(files), *form.shape)
+            is_new = not state["seen"]
+            array = np.lib.format.open_memmap(kept, "w+" if is_new else "r+", np.uint8, shape)
+            _go_on(array, files, form, state, note, progress)
+            del array
     images = np.load(kept, mmap_mode="r", allow_pickle=False)
     return images[: state["written"]], state["broken"]
+
+
+def _state(kept: Path, note: Path) -> dict[str, Any]:
+    """How many pictures have been looked at and written, and which are broken."""
+    if note.exists() and kept.exists():
+        return json.loads(note.read_text())
+    return {"seen": 0, "written": 0, "broken": []}
 
 
 def _go_on(
@@ -223,9 +232,8 @@ def _read(file: Path, form: _Form) -> NDArray[np.uint8] | None:
     """One picture; None if it is broken."""
     image_module = import_extra("PIL.Image", "pillow", "to read images")
     try:
-        with image_module.open(file, formats=_FORMATS) as opened:
-            image = opened.convert("RGBA")
-    except (OSError, SyntaxError, ValueError, image_module.DecompressionBombError):
+        image = open_picture(file, _FORMATS, "RGBA")
+    except (ValueError, OSError):
         return None
     ground = image_module.new("RGBA", image.size, (form.background,) * 3 + (255,))
     image = image_module.alpha_composite(ground, image).convert("L" if form.grayscale else "RGB")

@@ -1,6 +1,7 @@
 """A pendulum, a light, and the shadow that they cause."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -264,16 +265,6 @@ def make_pendulum(
     >>> bool((short.factors[:, 2] == 4.0).all())
     True
     """
-    return MODEL.draw(
-        lambda values: _render(values, image_size),
-        DESCR,
-        n_samples=n_samples,
-        indices=indices,
-        factors=factors,
-        shuffle=shuffle,
-        do=do,
-        noise=noise,
-        n_bins=n_bins,
-        random_state=random_state,
-        return_X_y=return_X_y,
-    )
+    selection = (n_samples, indices, factors, shuffle, random_state)
+    render = partial(_render, image_size=image_size)
+    return MODEL.draw(render, DESCR, selection, do, noise, n_bins, return_X_y)

@@ -1,6 +1,7 @@
 """Many picture files as one array: scaled, and kept so that it happens once."""
 
 import hashlib
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 from ._base import import_extra
 from ._files import take_rows, write_npy
 
-FORMATS = ("PNG", "JPEG")  # Pillow would try every format it knows on a file from elsewhere
+FORMATS = ("PNG", "JPEG")
 BLOCK = 64
+MAX_PIXELS = 1 << 26  # of one picture; a small file may claim any number
 
 
 class Scaling(NamedTuple):
@@ -28,17 +30,36 @@ class Scaling(NamedTuple):
         return self.image_shape if self.grayscale else (*self.image_shape, 3)
 
 
+def open_picture(file: Path, formats: Sequence[str], mode: str) -> Any:
+    """A picture of a file from elsewhere, in one of some formats; ValueError if it is none.
+
+    Pillow would try every format it knows, of which some hand the file over to other programs, and
+    would unpack what takes all memory, with a warning.
+    """
+    image_module = import_extra("PIL.Image", "pillow", "to read images")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", image_module.DecompressionBombWarning)  # MAX_PIXELS is less
+        try:
+            with image_module.open(file, formats=formats) as opened:
+                if opened.width * opened.height > MAX_PIXELS:
+                    raise ValueError(f"it claims {opened.width} x {opened.height} pixels")
+                return opened.convert(mode)
+        except (OSError, SyntaxError, image_module.DecompressionBombError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise ValueError(str(error)) from error
+
+
 def read_picture(file: Path, scaling: Scaling) -> NDArray[np.uint8]:
     """Read a PNG or JPEG file, cut out its middle, and scale it."""
     image_module = import_extra("PIL.Image", "pillow", "to read images")
     try:
-        with image_module.open(file, formats=FORMATS) as opened:
-            image = opened.convert("L" if scaling.grayscale else "RGB")
+        image = open_picture(file, FORMATS, "L" if scaling.grayscale else "RGB")
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"{file} is missing. Copy it there, or pass the folder that holds all files."
         ) from error
-    except (OSError, SyntaxError, ValueError) as error:
+    except ValueError as error:
         raise ValueError(
             f"{file} cannot be read as a PNG or JPEG image ({error}). Copy it again."
         ) from error

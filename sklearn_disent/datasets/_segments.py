@@ -64,8 +64,8 @@ def regions_from_segments(
     >>> regions.boxes[:, 0]
     array([[ 1.,  2.,  3.,  7.],
            [nan, nan, nan, nan]])
-    >>> regions.mask.sum(axis=(1, 2))
-    array([10,  0])
+    >>> regions.mask.sum(axis=(1, 2)).tolist()
+    [10, 0]
     """
     kept = None if labels is None else {int(label) for label in labels}
     if _is_detections(segments):

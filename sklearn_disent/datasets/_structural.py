@@ -143,17 +143,20 @@ class StructuralModel:
         self,
         render: Callable[[Floats], NDArray[np.uint8]],
         descr: str,
-        *,
+        selection: tuple[Any, ...],
         do: Mapping[str, float | ArrayLike] | None,
         noise: float,
         n_bins: int,
-        random_state: Any,
         return_X_y: bool,
-        **selection: Any,
     ) -> Bunch | tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """What a generator of causal data returns, of the selected exogenous values."""
+        """What a generator of causal data returns, of the selected exogenous values.
+
+        `selection` holds what ``FactorGrid.select`` takes: the number of rows, indices, factors,
+        whether to shuffle, and the random state.
+        """
         setting = self.check_do(do)
-        indices = self.exogenous.select(random_state=random_state, **selection)
+        *which, shuffle, random_state = selection
+        indices = self.exogenous.select(*which, shuffle=shuffle, random_state=random_state)
         values, exogenous = self.simulate(indices, setting, noise, noise_key(random_state))
         images, target = render(values), self.classes(values, n_bins)
         if return_X_y:

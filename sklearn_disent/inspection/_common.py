@@ -43,14 +43,20 @@ _ABBREVIATIONS = {"elbo", "kl", "mig", "udr"}
 _MAX_LABELS = 60
 
 
-def check_drawing(method: Any, options: Mapping[str, Any]) -> None:
+def check_drawing(method: Any, options: Mapping[str, Any], through: Any = None) -> None:
     """Refuse what `plot` would not take, before anything is computed.
 
-    `method` is a class method, bound to its class, whose ``**options`` go to `plot`.
+    `method` is a class method, bound to its class, whose ``**options`` go to `plot`, or to
+    `through`, a class method that hands what is not its own to `plot`.
     """
     display = method.__self__
     pyplot(display.__name__)
     own, drawn = _keywords(method), _keywords(display.plot)
+    if through is not None:
+        passed = [name for name in _keywords(through) if name not in own]
+        check_options(through, {name: options[name] for name in passed if name in options})
+        options = {name: value for name, value in options.items() if name not in passed}
+        own += passed
     unknown = [name for name in options if name not in drawn]
     if unknown:
         raise TypeError(

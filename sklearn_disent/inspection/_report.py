@@ -1,8 +1,6 @@
 """A model on one page: scores and pictures as HTML."""
 
 import html
-import io
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -27,15 +25,15 @@ from ..metrics import ScoreReport, disentanglement_report, manifold_topology_sco
 from ..metrics._catalogue import SCORERS
 from ..metrics._estimators import path_to_model
 from ..metrics._report import Metrics, _choose, _row, check_params
-from ..metrics._score_report import verdict
 from ..metrics._sharing import sharing
 from ..metrics._validation import check_codes, check_factors
-from ._common import coder_of, codes_of, look_inside, pyplot, score_label, scored_codes
+from ._common import coder_of, codes_of, look_inside, pyplot, scored_codes
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
+from ._page import STYLE, factor_table, marked, picture, score_table, without_directions
 from ._reconstruction import ReconstructionDisplay
 from ._relevance import RelevanceDisplay
-from ._sliders import SLIDER_STYLE, traversal_sliders
+from ._sliders import SLIDER_STYLE
 from ._traversal import TraversalDisplay
 
 # Two or three metrics per question which take milliseconds: each is computed again for every
@@ -62,59 +60,9 @@ _N_DRAWN = 12
 
 _TOPOLOGY = SCORERS["manifold_topology"]
 
-# Title -> how to read the picture.
-_CAPTIONS = {
-    "Relevance": "How informative each code is about each factor. Frames mark the code that is "
-    "assigned to each factor, one to one. Only framed cells should stand out.",
-    "Latents against factors": "Mean code for every value of a factor; bands are its standard "
-    "deviation over the other factors. Each latent should follow one factor and ignore the others.",
-    "Traversals": "What is decoded while one latent moves and the others rest. Each row should "
-    "change one thing.",
-    "Reconstructions": "Whether the codes hold enough to tell observations apart.",
-    "History": "The loss and its terms over the epochs.",
-}
-
-_DPI = 110
 
 # Variance of a posterior mean over the data, below which a latent counts as dead.
 _DEAD = 0.01
-
-# Embeddings, overrides and isolates of the Unicode bidirectional algorithm, and its marks.
-_DIRECTIONS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-
-# All rules are below one class, so that a notebook keeps its own style.
-_STYLE = """
-.sklearn-disent-report { font-family: system-ui, sans-serif; color: #1a1a1a; background: #fff;
-  max-width: 1040px; margin: 0 auto; padding: 16px 24px; line-height: 1.45; }
-.sklearn-disent-report h1 { font-size: 1.5em; margin: 0 0 4px; }
-.sklearn-disent-report h2 { font-size: 1.15em; margin: 28px 0 4px; border-bottom: 1px solid #ccc; }
-.sklearn-disent-report p { margin: 4px 0 8px; color: #444; }
-.sklearn-disent-report table { border-collapse: collapse; width: 100%; font-size: 0.95em; }
-.sklearn-disent-report th, .sklearn-disent-report td { padding: 3px 8px; text-align: left;
-  background: #fff; color: #1a1a1a; }
-.sklearn-disent-report td.number { text-align: right; font-variant-numeric: tabular-nums;
-  white-space: nowrap; }
-.sklearn-disent-report th.number { text-align: right; }
-.sklearn-disent-report tr.question td { font-weight: 600; padding-top: 10px;
-  border-bottom: 1px solid #ddd; }
-.sklearn-disent-report .scale { position: relative; width: 220px; height: 12px;
-  background: #eee; }
-.sklearn-disent-report .scale span { position: absolute; top: 0; height: 12px; }
-.sklearn-disent-report .value { background: #0072B2; left: 0; }
-.sklearn-disent-report .interval { border-left: 2px solid #D55E00; border-right: 2px solid #D55E00;
-  background: linear-gradient(#D55E00, #D55E00) center / 100% 2px no-repeat; }
-.sklearn-disent-report .verdict { color: #1a1a1a; font-weight: 600; }
-.sklearn-disent-report .wide { overflow-x: auto; }
-.sklearn-disent-report img { max-width: 100%; height: auto; display: block; }
-.sklearn-disent-report pre { white-space: pre-wrap; font-size: 0.85em; background: #f6f6f6;
-  color: #1a1a1a; padding: 8px; overflow-wrap: anywhere; }
-@media (max-width: 640px) {
-  .sklearn-disent-report { padding: 8px 10px; }
-  .sklearn-disent-report th, .sklearn-disent-report td { padding: 2px 4px; font-size: 0.85em; }
-  .sklearn-disent-report td.number { white-space: normal; }
-  .sklearn-disent-report .spare { display: none; }
-}
-"""
 
 
 @dataclass(eq=False, repr=False)
@@ -430,7 +378,7 @@ class DisentanglementReport:
         page = (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{html.escape(_without_directions(self.title))}</title>\n</head>\n<body>\n"
+            f"<title>{html.escape(without_directions(self.title))}</title>\n</head>\n<body>\n"
             f"{self._repr_html_()}\n"
             "</body>\n</html>\n"
         )
@@ -440,18 +388,18 @@ class DisentanglementReport:
 
     def _repr_html_(self) -> str:
         scores = self._scores()
-        words = "".join(f'<p class="verdict">{_text(w)}</p>\n' for w in scores.summary)
-        lines = "".join(f"<p>{_text(line)}</p>\n" for line in self.summary or ())
+        words = "".join(f'<p class="verdict">{marked(w)}</p>\n' for w in scores.summary)
+        lines = "".join(f"<p>{marked(line)}</p>\n" for line in self.summary or ())
         parts = [
-            f'<div class="sklearn-disent-report">\n<style>{_STYLE}{SLIDER_STYLE}</style>',
-            f"<h1>{_text(self.title)}</h1>\n{words}{lines}",
-            f"<h2>Scores</h2>\n{_table(self.scores)}",
+            f'<div class="sklearn-disent-report">\n<style>{STYLE}{SLIDER_STYLE}</style>',
+            f"<h1>{marked(self.title)}</h1>\n{words}{lines}",
+            f"<h2>Scores</h2>\n{score_table(self.scores)}",
         ]
         if self.factor_values:
-            parts.append(f"<h2>Scores by factor</h2>\n{_factor_table(scores)}")
-        parts += [_picture(title, display) for title, display in self.displays.items()]
+            parts.append(f"<h2>Scores by factor</h2>\n{factor_table(scores)}")
+        parts += [picture(title, display) for title, display in self.displays.items()]
         if self.estimator_text:
-            text = _text(self.estimator_text)
+            text = marked(self.estimator_text)
             parts.append(f"<h2>Estimator</h2>\n<pre>{text}</pre>")
         return "\n".join([*parts, "</div>"])
 
@@ -465,26 +413,6 @@ class DisentanglementReport:
 
 def _held(confidence_level: float, n_resamples: int) -> str:
     return f" Intervals hold {confidence_level:.0%}." if n_resamples else ""
-
-
-def _picture(title: str, display: Any) -> str:
-    """A picture below its title, with sliders where it is one that moves."""
-    sliders = traversal_sliders(display) if isinstance(display, TraversalDisplay) else ""
-    return (
-        f"<h2>{html.escape(title)}</h2>\n<p>{html.escape(_CAPTIONS.get(title, ''))}</p>\n{sliders}"
-        f'<img alt="{html.escape(_without_directions(title))}" '
-        f'src="data:image/png;base64,{_png(display.figure_)}">'
-    )
-
-
-def _text(text: str) -> str:
-    """Text for the page. Whatever its direction, that of its surroundings stays as it is."""
-    return f"<bdi>{html.escape(text)}</bdi>"
-
-
-def _without_directions(text: str) -> str:
-    """Text where no element can enclose it, without the characters that turn its direction."""
-    return "".join(c for c in text if c not in _DIRECTIONS)
 
 
 def _drawn(n_factors: int) -> list[str]:
@@ -613,74 +541,3 @@ def _elbo(estimator: Any, X: Any) -> list[str]:
         f"ELBO {elbo.mean():.2f} ± {error:.2f} nats per observation (mean ± standard error): "
         f"log-likelihood {log_likelihood.mean():.2f}, KL divergence {kl.mean():.2f}."
     ]
-
-
-def _table(scores: Mapping[str, Mapping[str, Any]]) -> str:
-    first = next(iter(scores.values()))
-    with_interval, with_chance = "ci_low" in first, "chance" in first
-    heads = ["value"] + ["interval"] * with_interval + ["chance", "p-value"] * with_chance
-    head = "".join(f'<th class="number">{name}</th>' for name in heads)
-    # Columns that a phone has no room for are "spare".
-    last = "<th>verdict</th>" * with_chance + "".join(
-        f'<th class="spare">{name}</th>' for name in ("", "range", "better")
-    )
-    rows = [f"<tr><th>metric</th>{head}{last}</tr>"]
-    question = None
-    for name, row in scores.items():
-        if row["question"] != question:
-            question = row["question"]
-            span = len(heads) + 4 + with_chance
-            text = _text(question)
-            rows.append(f'<tr class="question"><td colspan="{span}">{text}</td></tr>')
-        cells = [f"{row['value']:.3f}"]
-        if with_interval:
-            cells.append(f"{row['ci_low']:.3f} to {row['ci_high']:.3f}")
-        if with_chance:
-            cells += [f"{row['chance']:.3f}", f"{row['p_value']:.3f}"]
-        numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
-        numbers += f"<td>{verdict(row)}</td>" * with_chance
-        highest = "∞" if np.isinf(row["highest"]) else f"{row['highest']:g}"
-        limits = f"{row['lowest']:g} to {highest}"
-        better = "higher" if row["greater_is_better"] else "lower"
-        rows.append(
-            f"<tr><td>{_text(score_label(name))}</td>{numbers}"
-            f'<td class="spare">{_bar(row)}</td><td class="spare">{limits}</td>'
-            f'<td class="spare">{better}</td></tr>'
-        )
-    return '<div class="wide"><table>\n' + "\n".join(rows) + "\n</table></div>"
-
-
-def _factor_table(scores: ScoreReport) -> str:
-    """One column per factor."""
-    values = scores.factor_values or {}
-    names = "".join(f'<th class="number">{html.escape(name)}</th>' for name in scores._names())
-    rows = [f"<tr><th>metric</th>{names}</tr>"]
-    for metric, row in values.items():
-        texts = (f"{value:.3f}" if np.isfinite(value) else "–" for value in row)
-        cells = "".join(f'<td class="number">{text}</td>' for text in texts)
-        rows.append(f"<tr><td>{html.escape(score_label(metric))}</td>{cells}</tr>")
-    return '<div class="wide"><table>\n' + "\n".join(rows) + "\n</table></div>"
-
-
-def _bar(row: Mapping[str, Any]) -> str:
-    """A value between its limits, with its interval; nothing where there is no upper limit."""
-    if not np.isfinite(row["highest"]):
-        return ""
-
-    def percent(value: float) -> float:
-        share = (value - row["lowest"]) / (row["highest"] - row["lowest"])
-        return 100 * float(np.clip(share, 0, 1))
-
-    bar = f'<span class="value" style="width: {percent(row["value"]):.1f}%"></span>'
-    if "ci_low" in row:
-        low, high = percent(row["ci_low"]), percent(row["ci_high"])
-        style = f"left: {low:.1f}%; width: {high - low:.1f}%"
-        bar += f'<span class="interval" style="{style}"></span>'
-    return f'<div class="scale">{bar}</div>'
-
-
-def _png(figure: Any) -> str:
-    buffer = io.BytesIO()
-    # No software version within, so that equal pictures are equal files.
-    figure.savefig(buffer, format="png", dpi=_DPI, metadata={"Software": None})
-    return b64encode(buffer.getvalue()).decode("ascii")

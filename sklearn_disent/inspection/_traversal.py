@@ -229,7 +229,7 @@ class TraversalDisplay:
     @validated
     def from_estimators(
         cls,
-        estimators: Mapping[str, Any],
+        estimators: Any,
         X: Any,
         y: Any = None,
         *,
@@ -262,8 +262,11 @@ class TraversalDisplay:
         displays : dict of str to TraversalDisplay
             The displays by name, all in one figure.
         """
-        if not estimators:
-            raise ValueError("estimators must hold at least one model by name, got none.")
+        check_drawing(cls.from_estimators, options, through=cls.from_estimator)
+        if not isinstance(estimators, Mapping) or not estimators:
+            raise ValueError(
+                f"estimators must be a dict with at least one model by name, got {estimators!r}."
+            )
         of_each = order if isinstance(order, Mapping) else dict.fromkeys(estimators, order)
         if set(of_each) != set(estimators):
             raise ValueError(

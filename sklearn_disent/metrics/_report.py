@@ -16,11 +16,13 @@ from typing import (
 )
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._memory import freed_memory_kept
 from .._params import (
     FactorBins,
     NanPolicy,
@@ -39,6 +41,7 @@ from ._catalogue import (
     as_metrics,
     by_question,
 )
+from ._few_rows import rows_of
 from ._score_report import ScoreReport
 from ._scorer import PER_SAMPLE
 from ._sharing import sharing
@@ -139,8 +142,8 @@ def disentanglement_report(
         Whether a missing value is an error or drops its row: for its factor alone where a metric
         judges each factor by itself. A label of -1 is missing.
     n_jobs : int or None, default=None
-        Processes for the resamples and shuffles, threads for the fits. It does not change the
-        result.
+        Processes, for the metrics and then for the resamples and shuffles. Metrics that share
+        matrices and fits stay together. It does not change the result.
     random_state : int, RandomState instance or None, default=None
         Passed to every metric that takes one: an int as it is, else one int drawn from it. It
         also draws the resamples and shuffles.
@@ -208,7 +211,7 @@ def disentanglement_report(
     plan = Plan(chosen, options, common)
     # An array, whatever it was: functions of users need not take frames and lists.
     codes = check_codes(codes, nan_policy="omit")
-    values = plan.scores(factors, codes, random_state=seed, n_jobs=n_jobs)
+    values = _spread_scores(plan, factors, codes, seed, n_jobs)
     rows = {name: _row(chosen[name], value) for name, value in values.items()}
     n_samples = len(codes)
     if n_resamples:
@@ -286,7 +289,7 @@ class Plan(NamedTuple):
         label_free = codes if label_free is None else label_free
         given = {**self.common, **common}
         scores = {}
-        with sharing():
+        with freed_memory_kept(), sharing():
             for name, metric in self.metrics.items():
                 options = {key: given[key] for key in given if key in metric.options}
                 options |= self.options.get(name, {})
@@ -327,6 +330,41 @@ class Plan(NamedTuple):
         return self._replace(options=options)
 
 
+def _spread_scores(
+    plan: Plan, factors: ArrayLike, codes: NDArray, seed: int, n_jobs: int | None
+) -> dict[str, float]:
+    """Scores of all metrics, in several processes if there are to be some."""
+    if effective_n_jobs(n_jobs) == 1:
+        return plan.scores(factors, codes, random_state=seed)
+    results = Parallel(n_jobs=n_jobs)(
+        delayed(_scores_and_warnings)(part, factors, codes, random_state=seed)
+        for part in _by_room(plan)
+    )
+    # A warning that several rooms have is one warning, as it is in one process.
+    for message in dict.fromkeys(message for _, messages in results for message in messages):
+        warn_degenerate(message)
+    scores = {name: value for part, _ in results for name, value in part.items()}
+    return {name: scores[name] for name in plan.metrics}
+
+
+def _by_room(plan: Plan) -> list[Plan]:
+    """The plan in parts, one per room, where matrices and fits are shared; long ones first.
+
+    Metrics that are not of this package are a part of their own.
+    """
+    rooms: dict[str, dict[str, Metric]] = {"prediction": {}, "matching": {}}
+    own = __name__.rpartition(".")[0] + "."
+    for name, metric in plan.metrics.items():
+        module = getattr(metric.function, "__module__", None) or ""
+        room = module.removeprefix(own).partition(".")[0] if module.startswith(own) else ""
+        rooms.setdefault(room, {})[name] = metric
+    return [
+        plan._replace(metrics=part, options={n: plan.options[n] for n in part if n in plan.options})
+        for part in rooms.values()
+        if part
+    ]
+
+
 def _half(
     plan: Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
 ) -> tuple[Plan, ArrayLike, NDArray, NDArray]:
@@ -337,7 +375,7 @@ def _half(
             f"{len(codes)}. Use n_resamples=0."
         )
     rows = rng.permutation(len(codes))[: len(codes) // 2]
-    return plan.with_rows(rows), _rows_of(factors, rows), codes[rows], codes[rows]
+    return plan.with_rows(rows), rows_of(factors, rows), codes[rows], codes[rows]
 
 
 def _shuffle(
@@ -359,13 +397,6 @@ def _shuffle(
     }
     apart = np.column_stack([rng.permutation(code) for code in codes.T])
     return plan._replace(options=options), factors, codes[rows], apart
-
-
-def _rows_of(factors: Any, rows: NDArray[np.int64]) -> Any:
-    # Frames and lists keep their types of columns; anything else is an array at heart.
-    if isinstance(factors, (list, tuple)) or hasattr(factors, "columns"):
-        return _safe_indexing(factors, rows)
-    return np.asarray(factors)[rows]
 
 
 def _resample(
@@ -397,9 +428,14 @@ def _changed_scores(
     plan: Plan, factors: ArrayLike, codes: NDArray, change: Callable[..., tuple], seed: int
 ) -> tuple[dict[str, float], list[str]]:
     plan, factors, codes, label_free = change(plan, factors, codes, RandomState(seed))
+    return _scores_and_warnings(plan, factors, codes, label_free=label_free, random_state=seed)
+
+
+def _scores_and_warnings(
+    plan: Plan, factors: ArrayLike, codes: NDArray, **options: Any
+) -> tuple[dict[str, float], list[str]]:
     with collecting_warnings() as messages, sharing(anew=True):
-        scores = plan.scores(factors, codes, label_free=label_free, random_state=seed)
-    return scores, messages
+        return plan.scores(factors, codes, **options), messages
 
 
 def _row(metric: Metric, value: float) -> dict[str, Any]:

@@ -40,8 +40,13 @@ def sharing(*, anew: bool = False) -> Iterator[None]:
         _STORE.reset(token)
 
 
-def shared(function: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function whose results metrics may share."""
+def shared(
+    function: Callable[P, R], key_of: Callable[..., Hashable] | None = None
+) -> Callable[P, R]:
+    """Mark a function whose results metrics may share.
+
+    `key_of` makes a key of the same arguments, where equal ones are not the same objects.
+    """
     signature = inspect.signature(function)
 
     @functools.wraps(function)
@@ -54,7 +59,8 @@ def shared(function: Callable[P, R]) -> Callable[P, R]:
         # A generator moves on with every draw: the next result would be a different one.
         if isinstance(arguments.arguments.get("random_state"), np.random.RandomState):
             return function(*args, **kwargs)
-        key = (function, _token(arguments.arguments))
+        own = _token(arguments.arguments) if key_of is None else key_of(*args, **kwargs)
+        key = (function, own)
         if key not in store:
             # The arguments are kept, too: an id is unique only among the living.
             store[key] = function(*args, **kwargs), arguments

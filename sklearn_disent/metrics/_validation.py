@@ -162,11 +162,7 @@ def _check_data(
 ) -> Checked:
     columns = _as_columns(factors)
     Z = check_codes(codes, nan_policy="omit")
-    if len(columns[0][0]) != len(Z):
-        raise ValueError(
-            "factors and codes must have one row per sample, got "
-            f"{len(columns[0][0])} rows of factors and {len(Z)} rows of codes."
-        )
+    _check_rows(len(columns[0][0]), len(columns), Z)
     weight = _as_weight(sample_weight, len(Z))
     missing = _missing(columns, Z, nan_policy)
     rest = (factor_bins, continuous)
@@ -174,6 +170,25 @@ def _check_data(
     if not per_factor or (known != missing.all(axis=1)).all():
         return _complete(columns, Z, weight, known, *rest)
     return _by_factor(columns, Z, weight, missing, *rest)
+
+
+def _check_rows(n_rows: int, n_factors: int, Z: NDArray[np.float64]) -> None:
+    """One row per sample, in both arrays. Elsewhere samples are columns, which is noticed."""
+    n_codes = Z.shape[1]
+    turned = n_factors == n_codes > 2 * max(n_rows, len(Z))
+    way_out = (
+        f" Both have {n_codes} columns: if these are the samples, as in disentanglement_lib, pass "
+        "factors.T and codes.T."
+        if turned
+        else ""
+    )
+    if n_rows != len(Z):
+        raise ValueError(
+            "factors and codes must have one row per sample, got "
+            f"{n_rows} rows of factors and {len(Z)} rows of codes.{way_out}"
+        )
+    if turned:
+        warn_degenerate(f"factors and codes have {n_rows} rows, one per sample.{way_out}")
 
 
 def check_factors(
@@ -424,7 +439,7 @@ def _as_column(column: Any, k: int) -> Column:
     if getattr(getattr(column, "dtype", None), "name", "") == "category":
         codes = np.asarray(column.cat.codes)
         return codes, codes < 0, "ordinal" if column.cat.ordered else "categorical"
-    values = np.asarray(column)
+    values = as_array(column, f"factor {k}")
     if values.dtype.kind == "f":
         return values, np.isnan(values), None
     if values.dtype.kind == "O":

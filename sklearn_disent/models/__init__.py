@@ -1,5 +1,6 @@
 """Disentangling models: skorch nets that are scikit-learn transformers."""
 
+from .._memory import freed_memory_kept
 from . import terms
 from ._base import BaseVAE
 from ._bridge import ScoreCollector, encode_loader, from_modules
@@ -12,7 +13,6 @@ from ._joint import JointVAE
 from ._labels import Labels
 from ._logic import Logic
 from ._logical import ProductVAE
-from ._memory import freed_memory_kept
 from ._module import VAEOutput
 from ._moments import DIPVAE, InfoVAE
 from ._paired import AdaGVAE, AdaMLVAE

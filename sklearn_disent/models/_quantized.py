@@ -1,7 +1,7 @@
 """An autoencoder whose latents take a few values each."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -47,9 +47,10 @@ class QuantizedAE(PointCodes, BaseVAE):
 
     Each latent has a codebook of its own, and takes the nearest value; the gradient passes straight
     through. With few values per latent, and weights that are kept small, the decoder does best when
-    each value always means the same: the latents disentangle. The loss is ``-log p(x|z) +
-    quantization ||sg[c] - z||^2 + commitment ||c - sg[z]||^2`` per observation, where c is the
-    output of the encoder, z the nearest values and sg stops the gradient.
+    each value always means the same: the latents disentangle. The loss is ``-log p(x|z) + P / D
+    (quantization ||sg[c] - z||^2 + commitment ||c - sg[z]||^2)`` per observation of P numbers,
+    where c is the output of the encoder, z the nearest values of the D latents, and sg stops the
+    gradient.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ class QuantizedAE(PointCodes, BaseVAE):
     commitment : float or schedule, default=0.01
         Weight of the loss that moves the encoder's outputs towards values.
     weight_decay : float, default=0.1
-        Weight decay of encoder and decoder; the values are not decayed.
+        Weight decay of encoder and decoder; neither biases nor the values are decayed.
     optimizer : class, default=torch.optim.AdamW
         Any torch optimiser; it must take `weight_decay`.
     **kwargs : dict
@@ -80,8 +81,10 @@ class QuantizedAE(PointCodes, BaseVAE):
     that ``score``, the ELBO, is the log-likelihood less n_components log n_values. ``transform``
     gives the values, not their numbers: neighbours are near each other.
 
-    The two weights are those of the paper. Values have no gradient but that of their own term, so
-    that with Adam its weight hardly matters.
+    The two weights are those of the paper, which takes means over pixels and over latents: its loss
+    is this one divided by P. Values have no gradient but that of their own term, so that with Adam
+    its weight hardly matters. The authors also clip gradients, and decode by a network in which the
+    latents set the statistics of every layer.
 
     References
     ----------
@@ -124,16 +127,26 @@ class QuantizedAE(PointCodes, BaseVAE):
         args, kwargs = super().get_params_for_optimizer(prefix, named_parameters)
         if prefix == "optimizer":
             kwargs.setdefault("weight_decay", self.weight_decay)
-            codebook = self.module_.codebook
-            for group in args[0]:
-                group["params"] = [p for p in group["params"] if p is not codebook]
-            args[0].append({"params": [codebook], "weight_decay": 0.0})
+            args = ([part for group in args[0] for part in self._by_decay(group)], *args[1:])
         return args, kwargs
+
+    def _by_decay(self, group: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """A group of parameters in two: weights, and what is not decayed."""
+        decayed: list[Tensor] = []
+        rest: list[Tensor] = []
+        for parameter in group["params"]:
+            is_weight = parameter.ndim > 1 and parameter is not self.module_.codebook
+            (decayed if is_weight else rest).append(parameter)
+        if decayed:
+            yield {**group, "params": decayed}
+        if rest:
+            yield {**group, "params": rest, "weight_decay": 0.0}
 
     def terms(self, x: Tensor, output: VAEOutput, extras: dict[str, Tensor]) -> Terms:
         continuous, values = extras["continuous"], extras["values"]
-        moves = (continuous.detach() - values).square().sum(1).mean()
-        stays = (continuous - values.detach()).square().sum(1).mean()
+        # Means over latents weigh as much as those over the numbers of x, as in the paper.
+        moves = x[0].numel() * (continuous.detach() - values).square().mean()
+        stays = x[0].numel() * (continuous - values.detach()).square().mean()
         return {
             "reconstruction": (1.0, self.reconstruction(x, output.decoded).mean()),
             "quantization": (self.quantization, moves),

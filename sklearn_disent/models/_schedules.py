@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
 
 from .._params import Weight
 
@@ -14,7 +13,23 @@ def resolve(weight: Weight, step: int) -> float:
 
 
 @dataclass(frozen=True)
-class LinearSchedule:
+class _Schedule:
+    """From one value to another in a number of optimiser steps."""
+
+    start: float
+    end: float
+    n_steps: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.n_steps, Integral) or self.n_steps < 1:
+            raise ValueError(
+                "n_steps must be a positive integer, a number of optimiser steps, "
+                f"got {self.n_steps!r}."
+            )
+
+
+@dataclass(frozen=True)
+class LinearSchedule(_Schedule):
     """A weight that goes from ``start`` to ``end`` in a straight line, then stays.
 
     Parameters
@@ -39,20 +54,13 @@ class LinearSchedule:
     BetaVAE(beta=LinearSchedule(start=0.0, end=4.0, n_steps=1000))
     """
 
-    start: float
-    end: float
-    n_steps: int
-
-    def __post_init__(self) -> None:
-        _check_steps("n_steps", self.n_steps)
-
     def __call__(self, step: int) -> float:
         """Value at this optimiser step, counted from 0."""
         return self.start + (self.end - self.start) * min(1.0, step / self.n_steps)
 
 
 @dataclass(frozen=True)
-class CosineSchedule:
+class CosineSchedule(_Schedule):
     """A weight that follows half a cosine from ``start`` to ``end``, then stays.
 
     Parameters
@@ -74,13 +82,6 @@ class CosineSchedule:
     [1.0, 1.586, 3.0, 5.0, 5.0]
     """
 
-    start: float
-    end: float
-    n_steps: int
-
-    def __post_init__(self) -> None:
-        _check_steps("n_steps", self.n_steps)
-
     def __call__(self, step: int) -> float:
         """Value at this optimiser step, counted from 0."""
         progress = min(1.0, step / self.n_steps)
@@ -88,7 +89,7 @@ class CosineSchedule:
 
 
 @dataclass(frozen=True)
-class CyclicSchedule:
+class CyclicSchedule(_Schedule):
     """A weight that rises from ``start`` to ``end``, rests there, and begins anew.
 
     Parameters
@@ -117,13 +118,10 @@ class CyclicSchedule:
     [0.0, 0.5, 1.0, 1.0, 0.0, 0.5]
     """
 
-    start: float
-    end: float
-    n_steps: int
     rise: float = 0.5
 
     def __post_init__(self) -> None:
-        _check_steps("n_steps", self.n_steps)
+        super().__post_init__()
         if not 0 < self.rise <= 1:
             raise ValueError(f"rise must be in (0, 1], a share of the cycle, got {self.rise!r}.")
 
@@ -131,10 +129,3 @@ class CyclicSchedule:
         """Value at this optimiser step, counted from 0."""
         progress = min(1.0, step % self.n_steps / (self.rise * self.n_steps))
         return self.start + (self.end - self.start) * progress
-
-
-def _check_steps(name: str, value: Any) -> None:
-    if not isinstance(value, Integral) or value < 1:
-        raise ValueError(
-            f"{name} must be a positive integer, a number of optimiser steps, got {value!r}."
-        )

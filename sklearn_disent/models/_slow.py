@@ -52,8 +52,9 @@ class SlowVAE(PairedVAE):
     -----
     ``X_pair`` holds the earlier observation of each pair. Without it, pairs are drawn from y, as in
     :class:`AdaGVAE`: they change few factors, but by steps of any size. The KL divergence from the
-    Laplace density is the expectation over both posteriors, in closed form. ``score`` is the ELBO
-    of a single observation under the prior N(0, I).
+    Laplace density is the expectation over both posteriors, in closed form; the published code
+    takes the mean of the earlier posterior for its draws, and every pair both ways. ``score`` is
+    the ELBO of a single observation under the prior N(0, I).
 
     References
     ----------

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, log_softmax
 
+from .._arrays import as_numbers, is_tensor
 from .._params import PositiveInt, Weight
 from ..networks import make_pair
 from ._base import BaseVAE
@@ -112,6 +113,8 @@ class TableVAE(BaseVAE):
     def _read_X(self, X: Any, *, reset: bool) -> tuple[np.ndarray, Layout]:
         is_frame = hasattr(X, "iloc") and hasattr(X, "columns")
         if not is_frame:
+            if is_tensor(X) or isinstance(X, np.ma.MaskedArray):
+                X = as_numbers(X, "X")
             X = check_array(X, dtype="numeric", ensure_all_finite="allow-nan", input_name="X")
         if len(X) < (2 if reset else 1):
             raise ValueError(
@@ -228,7 +231,12 @@ class TableVAE(BaseVAE):
             return np.column_stack(list(columns.values()))
         import pandas as pd
 
-        return pd.DataFrame(columns).astype({c["name"]: c["dtype"] for c in self.columns_})
+        dtypes = {c["name"]: c["dtype"] for c in self.columns_}
+        for column in self.columns_:
+            if "levels" in column:  # those that no row has are levels as well
+                levels = pd.CategoricalDtype(column["levels"], ordered=column["ordered"])
+                dtypes[column["name"]] = levels
+        return pd.DataFrame(columns).astype(dtypes)
 
 
 class _Places(NamedTuple):
@@ -282,9 +290,11 @@ def _read_column(name: Any, values: Any, kind: str | None, is_frame: bool) -> di
     if not known:
         raise ValueError(f"Column {name!r} has no known entry. Leave it out.")
     categories = sorted(set(known), key=lambda value: (str(type(value)), value))
+    levels: dict[str, Any] = {}
     if dtype == "category":
         present = set(known)
-        categories = [c for c in _plain(values.cat.categories) if c in present]
+        levels = {"levels": _plain(values.cat.categories), "ordered": bool(values.cat.ordered)}
+        categories = [c for c in levels["levels"] if c in present]
     if kind is None:
         two = is_frame and len(categories) == 2
         kind = "bernoulli" if two else "gaussian" if is_number else "categorical"
@@ -301,10 +311,16 @@ def _read_column(name: Any, values: Any, kind: str | None, is_frame: bool) -> di
         numbers = np.asarray(known, dtype=np.float64)
         if np.isinf(numbers).any():
             raise ValueError(f"Column {name!r} has an infinite value. Drop or replace it.")
-        spread = float(numbers.std())
-        scales = {"center": float(numbers.mean()), "scale": spread if spread > 0 else 1.0}
+        with np.errstate(over="ignore", invalid="ignore"):
+            center, spread = float(numbers.mean()), float(numbers.std())
+        if not np.isfinite(spread):
+            raise ValueError(
+                f"Column {name!r} has values up to {np.abs(numbers).max():.3g}, whose squares are "
+                "not finite. Change its unit."
+            )
+        scales = {"center": center, "scale": spread if spread > 0 else 1.0}
         return {"name": name, "kind": kind, "categories": [], "dtype": dtype, **scales}
-    return {"name": name, "kind": kind, "categories": categories, "dtype": dtype}
+    return {"name": name, "kind": kind, "categories": categories, "dtype": dtype, **levels}
 
 
 def _plain(values: Any) -> list[Any]:
@@ -333,8 +349,14 @@ def _encoded(X: Any, columns: list[dict[str, Any]]) -> NDArray[np.float32]:
                 raise ValueError(
                     f"Column {column['name']!r} has an infinite value. Drop or replace it."
                 )
-            standard = (numbers - column["center"]) / column["scale"]
-            rows[:, start] = np.where(known, standard, 0.0)
+            with np.errstate(over="ignore"):
+                standard = (numbers - column["center"]) / column["scale"]
+                rows[:, start] = np.where(known, standard, 0.0)
+            if np.isinf(rows[:, start]).any():
+                raise ValueError(
+                    f"Column {column['name']!r} has values too far from those of fit: standardized "
+                    "by them, they are infinite. Drop or replace them."
+                )
         else:
             number = {value: i for i, value in enumerate(column["categories"])}
             place = np.array([number.get(v, -1) for v in _plain(values)], dtype=np.int64)

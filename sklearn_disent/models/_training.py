@@ -13,11 +13,11 @@ import torch
 from torch import nn
 
 from .. import _manifest as manifest
+from .._memory import freed_memory_kept
 from ..exceptions import TrainingDivergedError
 from ._callbacks import InterruptWatch, StopTraining
 from ._checkpoint import EpochFile
 from ._data import RowDataset
-from ._memory import freed_memory_kept
 from ._state import REMEDIES, GoodWeights, record_epoch
 
 # To type checkers the mixin is a skorch net, which it is in BaseNet.

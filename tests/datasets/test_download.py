@@ -480,7 +480,7 @@ def test_three_processes_fetch_one_file_once(site, tmp_path):
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
-    results = [process.communicate(timeout=60) for process in running]
+    results = [process.communicate(timeout=300) for process in running]
     assert [process.returncode for process in running] == [0, 0, 0], results
     assert {out.strip() for out, _ in results} == {str(len(CONTENT))}
     assert len(site.requests) == 1

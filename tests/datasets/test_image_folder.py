@@ -1,11 +1,18 @@
 """A folder of pictures becomes a memory map: sizes, kinds, broken files, interruptions."""
 
+import struct
+import threading
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from sklearn_disent.datasets import _image_folder, load_image_folder
+from sklearn_disent.datasets._pictures import Scaling, read_picture
 
 Image = pytest.importorskip("PIL.Image")
+TAIL = struct.pack(">I", 10) + b"IDAT" + bytes(14)
 
 
 @pytest.fixture
@@ -63,6 +70,36 @@ def test_broken_files_are_named_or_skipped(folder):
     assert mine.broken == ["broken.png"]
     assert len(mine.images) == len(mine.filenames) == 4
     assert "1 files were left out" in mine.DESCR
+
+
+@pytest.mark.parametrize("side", [9_000, 60_000])  # the latter is too much for Pillow as well
+def test_pictures_that_claim_too_many_pixels_are_not_unpacked(folder, side):
+    head = b"IHDR" + struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    content = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + head
+    (folder / "vast.png").write_bytes(content + struct.pack(">I", zlib.crc32(head)) + TAIL)
+    assert load(folder, size=8, broken="skip").broken == ["vast.png"]
+    with pytest.raises(ValueError, match=r"vast\.png cannot be read .*pixels"):
+        read_picture(folder / "vast.png", Scaling((8, 8)))
+
+
+def test_two_readers_of_one_folder_read_it_once(folder, monkeypatch):
+    read, seen, two_are_there = _image_folder._read, [], threading.Barrier(2)
+    exclusive = _image_folder.exclusive
+
+    def watched(file, form):
+        seen.append(file.name)
+        return read(file, form)
+
+    def meeting(path):
+        two_are_there.wait(30)
+        return exclusive(path)
+
+    monkeypatch.setattr(_image_folder, "_read", watched)
+    monkeypatch.setattr(_image_folder, "exclusive", meeting)
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda _: load(folder, size=8).images.copy(), range(2))
+    assert seen == ["a.png", "b.jpg", "c.png", "d.gif"]
+    np.testing.assert_array_equal(one, other)
 
 
 def test_interrupted_reading_goes_on(folder, monkeypatch):

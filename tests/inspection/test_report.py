@@ -1,5 +1,6 @@
 """The report as a page."""
 
+import io
 import re
 import shutil
 import subprocess
@@ -13,8 +14,9 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sklearn_disent.inspection import DisentanglementReport
-from sklearn_disent.inspection._report import _bar
+from sklearn_disent.inspection import DisentanglementReport, TraversalDisplay
+from sklearn_disent.inspection._page import bar
+from sklearn_disent.inspection._sliders import _thinned, traversal_sliders
 from sklearn_disent.metrics import disentanglement_report, manifold_topology_score
 from sklearn_disent.metrics.information import _matrix
 
@@ -101,6 +103,27 @@ def test_report_page_has_all_sections_and_stands_alone(report, tmp_path):
     assert not re.search(r"https?://|url\(|@import|<script", text)
 
 
+def test_sliders_of_large_images_stay_light():
+    frames = np.random.default_rng(0).random((2, 11, 200, 150, 3))
+    display = TraversalDisplay(frames, steps=np.linspace(-2, 2, 11))
+    page = traversal_sliders(display)
+    assert len(page) < 2 / 10 * 4.5e6  # ten latents, with room for the other pictures
+    width, height = imread(page)
+    assert (width, height) == (11 * 50, 66)
+    np.testing.assert_allclose(
+        _thinned(frames[0])[0, 3, 5], frames[0, 0, 9:12, 15:18].mean(axis=(0, 1))
+    )
+    assert _thinned(frames[0, :, :96, :96]).shape == (11, 96, 96, 3)
+
+
+def imread(page):
+    """Width and height of the first picture of a page."""
+    from PIL import Image
+
+    data = re.search(r"base64,([^\"]*)", page).group(1)
+    return Image.open(io.BytesIO(b64decode(data))).size
+
+
 def test_report_table_shows_values_and_intervals(report):
     text = report.to_html()
     row = report.scores["mig"]
@@ -120,7 +143,7 @@ def test_report_shows_chance_on_request(images):
         PCA(2).fit(y), y, y, metrics=["mig"], n_resamples=0, n_permutations=3, random_state=0
     )
     assert f'<td class="number">{report.scores["mig"]["chance"]:.3f}</td>' in report.to_html()
-    assert '<th class="number">p-value</th>' in report.to_html()
+    assert '<th class="number spare">p-value</th>' in report.to_html()
 
 
 def test_report_computes_and_encodes_once(images, monkeypatch):
@@ -419,7 +442,7 @@ def test_directions_of_text_stay_within_it(report):
     ],
 )
 def test_bars_stay_on_their_scale(row, expected):
-    assert re.findall(r"([\d.]+)%", _bar({"lowest": 0.0, "highest": 1.0, **row})) == expected
+    assert re.findall(r"([\d.]+)%", bar({"lowest": 0.0, "highest": 1.0, **row})) == expected
     stretched = {key: 4 * value - 2 for key, value in row.items()}
-    assert re.findall(r"([\d.]+)%", _bar({"lowest": -2.0, "highest": 2.0, **stretched})) == expected
-    assert _bar({"lowest": 0.0, "highest": np.inf, **row}) == ""
+    assert re.findall(r"([\d.]+)%", bar({"lowest": -2.0, "highest": 2.0, **stretched})) == expected
+    assert bar({"lowest": 0.0, "highest": np.inf, **row}) == ""

@@ -41,7 +41,7 @@ class Case:
     tolerance: float = 1e-9
     """Within which invariances hold: rounding, or the spread of a stochastic metric."""
     n_samples: int = 120
-    max_examples: int = 10
+    max_examples: int = 5
     exempt: Mapping[str, str] = field(default_factory=dict)
     """Tests below, without "test_", whose property the metric lacks by definition, and why."""
 
@@ -287,7 +287,7 @@ def cases_that(name, condition=lambda case: True):
     return pytest.mark.parametrize("case", chosen, ids=lambda case: case.name)
 
 
-def holds_for(condition, max_examples=10):
+def holds_for(condition, max_examples=5):
     """Test of a property (case, sample) over all metrics that meet the condition."""
 
     def decorate(prop):

@@ -15,6 +15,7 @@ from sklearn_disent.metrics import (
     minimality_score,
 )
 from sklearn_disent.metrics._validation import (
+    check_codes,
     check_data,
     check_factors,
     live_codes,
@@ -61,6 +62,15 @@ def test_pandas_columns_keep_their_types():
     assert checked.kinds == ("ordinal", "categorical", "categorical", "ordinal")
     np.testing.assert_array_equal(checked.factors[:, 0], [0, 2, 1, 0])
     np.testing.assert_array_equal(checked.values[:, 3], [3, 1, 3, 2])
+
+
+def test_columns_that_numpy_has_no_type_for_are_named():
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"a": [2**70, 1, 2]}, schema={"a": pl.Int128})
+    with pytest.raises(ValueError, match="factor 0 cannot be read as an array"):
+        check_factors(frame)
+    with pytest.raises(ValueError, match="codes cannot be read as an array"):
+        check_codes(frame)
 
 
 def test_polars_frame_with_strings_equals_list():

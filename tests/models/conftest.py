@@ -1,5 +1,9 @@
 """Small data and small models for the tests of estimators."""
 
+import ast
+import inspect
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +11,7 @@ import torch
 from sklearn_disent import models
 from sklearn_disent.models import BaseVAE, BetaVAE
 from sklearn_disent.models._net import BaseNet
+from sklearn_disent.networks import Discriminator
 
 torch.set_num_threads(1)
 
@@ -18,25 +23,26 @@ TINY = {
     "batch_size": 32,
     "random_state": 0,
 }
-# What a model needs beside TINY to be quick, or None for what it does not have.
-OPTIONS = {
-    "AnnealedVAE": {"n_annealing_steps": 20},
-    "FactorVAE": {"discriminator__hidden_sizes": (8, 8)},
-    "HFSVAE": {"n_pairs": 2},
-    "AdaMLVAE": {"symmetric": True},
-    "ProductVAE": {"n_labeled": 0.5},
-    "InfoGAN": {"n_noise": 2},
-    "QuantizedAE": {"n_values": 4},
-    "JointVAE": {"n_annealing_steps": 20},
-    "TopKSparseAutoencoder": {"k": 2, "module__hidden_sizes": None},
-}
-# Other forms of a model that the common tests try beside its default: "Class-form" -> options.
-FORMS = {
-    "BetaTCVAE-mws": {"estimator": "mws"},
-    "BetaTCVAE-flow": {"prior": "factorized_flow"},
-    "DIPVAE-ii": {"kind": "ii"},
-    "ProductVAE-pairs": {"supervision": "pairs"},
-}
+
+
+def common_options():
+    """What the common tests set beside TINY: "Class" or "Class-form" (a further form) -> options.
+
+    They stand in the model's own test file as a literal, COMMON_TESTS. None takes an option of
+    TINY away.
+    """
+    found = {}
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if (
+                isinstance(node, ast.Assign)
+                and getattr(node.targets[0], "id", "") == "COMMON_TESTS"
+            ):
+                found |= ast.literal_eval(node.value)
+    return found
+
+
+OPTIONS = common_options()
 # Without TableVAE, which does not take images: test_table.py.
 PUBLIC = {
     name: item
@@ -54,8 +60,7 @@ def tiny(name, options):
 
 
 MODELS = {
-    name: tiny(name, options)
-    for name, options in ({name: OPTIONS.get(name, {}) for name in PUBLIC} | FORMS).items()
+    name: tiny(name, options) for name, options in ({key: {} for key in PUBLIC} | OPTIONS).items()
 }
 VAES = {name: model for name, model in MODELS.items() if isinstance(model, BaseVAE)}
 
@@ -79,6 +84,14 @@ def images():
     for image, (row, column) in zip(X, y):
         image[row : row + 3, column : column + 3] = 1
     return X, y
+
+
+@pytest.fixture
+def small_discriminator(monkeypatch):
+    """Discriminators of two layers of 8 units, instead of six of 1000."""
+    # The function itself: its wrapper, which checks parameters, has no defaults.
+    monkeypatch.setattr(inspect.unwrap(Discriminator.__init__), "__defaults__", ((8, 8),))
+    assert Discriminator(2).layers[-1].in_features == 8
 
 
 @pytest.fixture

@@ -17,6 +17,9 @@ from sklearn_disent.models.terms import density_ratio_tc, permute_dims
 
 from . import conftest
 
+# What test_common.py sets.
+COMMON_TESTS = {"FactorVAE": {"discriminator__hidden_sizes": (8, 8)}, "InfoGAN": {"n_noise": 2}}
+
 TINY = {**conftest.TINY, "discriminator__hidden_sizes": (16, 16)}
 
 

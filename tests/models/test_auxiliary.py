@@ -22,6 +22,13 @@ from sklearn_disent.models._identifiable import gaussian_product
 from sklearn_disent.models._quantized import QuantizedModule
 from sklearn_disent.models._sparse import largest
 
+# What test_common.py sets.
+COMMON_TESTS = {
+    "QuantizedAE": {"n_values": 4},
+    "JointVAE": {"n_annealing_steps": 20},
+    "TopKSparseAutoencoder": {"k": 2, "module__hidden_sizes": None},
+}
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 5)).astype(np.float32)
 U = RNG.integers(3, size=120)
@@ -89,16 +96,22 @@ def test_quantization_terms_by_hand():
     output = VAEOutput(output[0], output[0], output[0], x)
     found = model.terms(x, output, extras)
     assert found["quantization"][0] == 0.5
-    assert found["quantization"][1].item() == found["commitment"][1].item() == 0.25
+    # Five numbers times the mean over two latents of 0.25 and 0.
+    assert found["quantization"][1].item() == found["commitment"][1].item() == 0.625
     found["quantization"][1].backward()
     assert extras["continuous"].grad is None
-    assert_allclose(extras["values"].grad, [[-1.0, 0.0]])
+    assert_allclose(extras["values"].grad, [[-2.5, 0.0]])
 
 
-def test_codebook_is_not_decayed_and_scores_are_a_bound():
+def test_weights_alone_are_decayed_and_scores_are_a_bound():
     model = QuantizedAE(3, n_values=4, weight_decay=0.2, **MLP).fit(X)
-    decays = [group["weight_decay"] for group in model.optimizer_.param_groups]
-    assert decays == [0.2, 0.0]
+    decayed, rest = model.optimizer_.param_groups
+    assert (decayed["weight_decay"], rest["weight_decay"]) == (0.2, 0.0)
+    names = {
+        name for name, p in model.module_.named_parameters() if any(p is q for q in rest["params"])
+    }
+    assert {name.rpartition(".")[2] for name in names} == {"bias", "codebook"}
+    assert len(decayed["params"]) + len(rest["params"]) == len(list(model.module_.parameters()))
     likelihood, kl = model.elbo_terms(X)
     assert_allclose(kl, 3 * math.log(4), rtol=1e-6)
     assert_allclose(model.score_samples(X), likelihood - kl)

@@ -10,14 +10,15 @@ import torch
 from skorch.callbacks import EpochScoring
 from torch import nn
 
+from sklearn_disent import _memory
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import (
     VAE,
     AdaGVAE,
     BetaTCVAE,
+    IdentifiableVAE,
     Labels,
     NeuralNetTransformer,
-    _memory,
     _seeding,
     terms,
 )
@@ -93,6 +94,11 @@ def test_labels_that_are_no_class_numbers_are_refused(kind):
     y = np.where(np.arange(33)[:, None] % 2, 10**12, 0)
     with pytest.raises(ValueError, match=r"Factor 0 has the label 1e\+12.*OrdinalEncoder"):
         VAE(2, max_epochs=1, guidance=Labels(kind)).fit(X, y)
+
+
+def test_auxiliary_variables_of_unequal_rows_are_refused():
+    with pytest.raises(ValueError, match="u cannot be read as an array"):
+        IdentifiableVAE(2, max_epochs=1).fit(X, [[0] * (1 + i % 2) for i in range(33)])
 
 
 def test_labels_of_any_size_make_pairs():

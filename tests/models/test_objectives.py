@@ -1,15 +1,12 @@
 """What each model adds to the VAE: its loss, its history, its schedule, its warnings."""
 
-import pickle
 import warnings
 
 import numpy as np
 import pytest
 import torch
-from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV
 
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import (
@@ -24,108 +21,16 @@ from sklearn_disent.models import (
     LinearSchedule,
 )
 
-from .conftest import MODELS, TINY, every_model
+from .conftest import TINY
 
-# Models with a grid over a parameter of their own.
-GRIDS = {
-    "AnnealedVAE": {"gamma": [1.0, 100.0]},
-    "BetaTCVAE": {"beta": [1.0, 60.0]},
-    "BetaTCVAE-mws": {"alpha": [1.0, 60.0]},
-    "BetaTCVAE-flow": {"gamma": [1.0, 60.0]},
-    "FactorVAE": {"discriminator_lr": [1e-3, 1e-1]},
-    "DIPVAE": {"lambda_od": [1.0, 1000.0]},
-    "DIPVAE-ii": {"kind": ["i", "ii"]},
-    "InfoVAE": {"lambda_": [1.0, 1000.0]},
-    "HFSVAE": {"gamma": [1.0, 100.0]},
-    "InfoGAN": {"coefficient": [0.05, 5.0]},
-    "QuantizedAE": {"weight_decay": [0.0, 1.0]},
-    "JointVAE": {"gamma": [1.0, 100.0]},
-    "TopKSparseAutoencoder": {"k": [1, 3]},
+# What test_common.py sets.
+COMMON_TESTS = {
+    "AnnealedVAE": {"n_annealing_steps": 20},
+    "HFSVAE": {"n_pairs": 2},
+    "BetaTCVAE-mws": {"estimator": "mws"},
+    "BetaTCVAE-flow": {"prior": "factorized_flow"},
+    "DIPVAE-ii": {"kind": "ii"},
 }
-# The weights of all that a loss is made of, as the models' defaults have them.
-TC = {"index_code_mi": 1.0, "total_correlation": 6.0, "dimension_wise_kl": 1.0}
-WEIGHTS = {
-    "AnnealedVAE": {"reconstruction": 1.0, "capacity_gap": 100.0},
-    "BetaTCVAE": {"reconstruction": 1.0, **TC},
-    "BetaTCVAE-flow": {"reconstruction": 1.0, **TC},
-    "BetaTCVAE-mws": {"reconstruction": 1.0, **{f"{k}_mws": v for k, v in TC.items()}},
-    "FactorVAE": {"reconstruction": 1.0, "kl": 1.0, "density_ratio_tc": 10.0},
-    "DIPVAE": {"reconstruction": 1.0, "kl": 1.0, "off_diagonal": 10.0, "diagonal": 100.0},
-    "DIPVAE-ii": {"reconstruction": 1.0, "kl": 1.0, "off_diagonal": 10.0, "diagonal": 10.0},
-    "InfoVAE": {"reconstruction": 1.0, "kl": 1.0, "mmd": 999.0},
-    "HFSVAE": {"reconstruction": 1.0, "kl": 1.0, "hausdorff": 1.0},
-    "InfoGAN": {"adversarial": 1.0, "code_nll": 0.05},
-    "QuantizedAE": {"reconstruction": 1.0, "quantization": 0.01, "commitment": 0.01},
-    "JointVAE": {"reconstruction": 1.0, "capacity_gap": 30.0, "discrete_gap": 30.0},
-    "TopKSparseAutoencoder": {"reconstruction": 1.0, "revival": 1 / 32},
-}
-
-
-# -- what holds for all ----------------------------------------------------------------------
-
-
-@every_model()
-def test_warm_epochs_add_up_for_every_model(images, model):
-    X, y = images  # 120 rows: a last batch of 24
-    four = clone(model).set_params(max_epochs=4).fit(X, y)
-    half = clone(model).set_params(warm_start=True).fit(X, y)
-    half = pickle.loads(pickle.dumps(half)).fit(X, y)
-    assert_array_equal(half.transform(X), four.transform(X))
-    assert_array_equal(
-        [row["train_loss"] for row in half.history_], [row["train_loss"] for row in four.history_]
-    )
-
-
-@every_model()
-def test_last_batch_of_one_row_is_fine_for_every_model(images, model):
-    X, y = images[0][:33], images[1][:33]
-    fitted = clone(model).fit(X, y)
-    assert np.isfinite(fitted.transform(X)).all()
-    assert np.isfinite([row["train_loss"] for row in fitted.history_]).all()
-
-
-@every_model()
-def test_every_model_decodes_samples_and_reconstructs(images, model):
-    X, y = images
-    fitted = clone(model).fit(X, y)
-    codes = fitted.transform(X)
-    assert codes.shape == (120, 3)
-    assert codes.dtype == np.float32
-    assert fitted.inverse_transform(codes).shape == X.shape
-    assert_array_equal(fitted.reconstruct(X), fitted.inverse_transform(codes))
-    samples = fitted.sample(5, random_state=0)
-    assert samples.shape == (5, 8, 8)
-    assert ((samples >= 0) & (samples <= 1)).all()
-    assert_array_equal(samples, fitted.sample(5, random_state=0))
-    prior = fitted.sample_prior(5, random_state=0)
-    assert prior.shape == (5, 3)
-    if not hasattr(fitted, "generate"):
-        assert_array_equal(samples, fitted.inverse_transform(prior))
-    assert not np.allclose(samples, fitted.sample(5, random_state=1))
-
-
-@pytest.mark.parametrize("name", GRIDS)
-def test_grid_search_finds_a_models_own_parameter(images, name):
-    search = GridSearchCV(
-        MODELS[name],
-        GRIDS[name],
-        scoring=lambda fitted, X, y: float(np.abs(fitted.transform(X)).mean()),
-        cv=KFold(2, shuffle=True, random_state=0),
-        refit=False,
-    )
-    one = search.fit(*images).cv_results_["mean_test_score"]
-    with parallel_config("threading", n_jobs=2):
-        two = clone(search).fit(*images).cv_results_["mean_test_score"]
-    assert one[0] != one[1]
-    assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("name", WEIGHTS)
-def test_weighted_terms_in_history_sum_to_the_loss(images, name):
-    """Every model logs all that its loss is made of."""
-    for row in clone(MODELS[name]).fit(images[0]).history_:
-        total = sum(weight * row[f"train_{term}"] for term, weight in WEIGHTS[name].items())
-        assert row["train_loss"] == pytest.approx(total, rel=1e-5)
 
 
 # -- schedules -------------------------------------------------------------------------------

@@ -26,6 +26,9 @@ from sklearn_disent.models._partners import DrawnPartners
 
 from .conftest import TINY
 
+# What test_common.py sets.
+COMMON_TESTS = {"AdaMLVAE": {"symmetric": True}}
+
 CV = KFold(2, shuffle=True, random_state=0)
 BOTH = pytest.mark.parametrize("model", [AdaGVAE(**TINY), AdaMLVAE(**TINY)], ids=["G", "ML"])
 

@@ -22,6 +22,9 @@ from sklearn_disent.models.terms import contraction_term, pair_contraction
 
 from .conftest import TINY
 
+# What test_common.py sets.
+COMMON_TESTS = {"ProductVAE": {"n_labeled": 0.5}, "ProductVAE-pairs": {"supervision": "pairs"}}
+
 
 @pytest.fixture(scope="module")
 def pairs(images):

@@ -1,5 +1,7 @@
 """A script as a user writes it: mypy must accept it in strict mode, and it runs."""
 
+from typing import assert_type
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV, KFold
@@ -7,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn_disent.datasets import make_dsprites
 from sklearn_disent.inspection import RelevanceDisplay
 from sklearn_disent.metrics import (
+    ScoreReport,
     disentanglement_report,
     get_scorer,
     mig_score,
@@ -30,6 +33,7 @@ def best_codes(X: NDArray[np.uint8], y: NDArray[np.int64]) -> NDArray[np.float32
 
 def main() -> None:
     X, y = make_dsprites(60, image_size=32, random_state=0, return_X_y=True)
+    assert_type(y, NDArray[np.int64])
     codes = best_codes(X, y)
 
     score: float = mig_score(
@@ -48,6 +52,11 @@ def main() -> None:
     rows = disentanglement_report(y, codes, metrics=["mig"], output="dict")
     value: float = rows["mig"]["value"]
     smallest: float = minimality_score(y, codes)
+    # An annotation accepts Any, this does not.
+    assert_type(mig_score(y, codes), float)
+    assert_type(mig_score(y, codes, average=None), NDArray[np.float64])
+    assert_type(report, ScoreReport)
+    assert_type(BetaVAE(2, max_epochs=1).fit(codes), BetaVAE)
     assert min(value, smallest) >= 0
 
     display = RelevanceDisplay.from_predictions(y, codes, kind="mutual_info")

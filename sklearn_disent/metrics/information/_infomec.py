@@ -11,7 +11,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
+from ..._memory import freed_memory_kept
 from ..._params import (
     Array,
     AtLeastTwo,
@@ -28,6 +30,7 @@ from ..._params import (
     with_matrix,
 )
 from .._aggregation import Score, average_of
+from .._few_rows import few_rows
 from .._groups import Groups, projected
 from .._numeric import standardize
 from .._sharing import shared
@@ -65,6 +68,7 @@ def infom_score(
     min_range: ShareBelowOne = 0.05,
     average: Average | None = "macro",
     groups: Groups | None = None,
+    max_samples: AtLeastTwo | None = 100_000,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
@@ -107,6 +111,8 @@ def infom_score(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    max_samples : int or None, default=100_000
+        Rows drawn at random if there are more; None takes all of them. For "knn" only.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -158,6 +164,9 @@ def infom_score(
     >>> infom_score(factors, codes @ [[1, 1], [1, -1]], random_state=0) < 0.1
     True
     """
+    factors, codes, sample_weight = few_rows(
+        (factors, codes, sample_weight), max_samples if method == "knn" else None, random_state
+    )
     data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     data = projected(data, groups)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
@@ -180,6 +189,7 @@ def infoc_score(
     min_range: ShareBelowOne = 0.05,
     average: Average | None = "macro",
     groups: Groups | None = None,
+    max_samples: AtLeastTwo | None = 100_000,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
     return_matrix: bool = False,
@@ -222,6 +232,8 @@ def infoc_score(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    max_samples : int or None, default=100_000
+        Rows drawn at random if there are more; None takes all of them. For "knn" only.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -272,6 +284,9 @@ def infoc_score(
     >>> infoc_score(factors, codes[:, [0, 0, 1, 1]], random_state=0) < 0.7
     True
     """
+    factors, codes, sample_weight = few_rows(
+        (factors, codes, sample_weight), max_samples if method == "knn" else None, random_state
+    )
     data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
     data = projected(data, groups)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
@@ -287,7 +302,9 @@ def infoe_score(
     predictor: Annotated[Any, HasMethods(["fit", "predict_proba"])] | None = None,
     sample_weight: Array | None = None,
     average: Average | None = "macro",
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> Score:
     r"""InfoExplicitness: how much of each factor can a linear model read off all codes?
 
@@ -312,9 +329,13 @@ def infoe_score(
         How often each sample counts.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
+    random_state : int, RandomState instance or None, default=None
+        The rows that are drawn.
 
     Returns
     -------
@@ -354,6 +375,9 @@ def infoe_score(
     >>> round(infoe_score(factors, rng.normal(size=(300, 2))), 1)
     0.0
     """
+    factors, codes, sample_weight = few_rows(
+        (factors, codes, sample_weight), max_samples, random_state
+    )
     data = check_data(
         factors, codes, None, nan_policy, sample_weight, continuous=True, per_factor=True
     )
@@ -495,7 +519,7 @@ def _explained_shares(
         warn_degenerate("All codes are constant: nothing can be predicted from them.")
         return values
     Z = standardize(data.codes[:, live], weight)
-    with one_thread(), warnings.catch_warnings():
+    with freed_memory_kept(), one_thread(), warnings.catch_warnings():
         # Separable classes send the coefficients to infinity, which is not a failure here.
         warnings.simplefilter("ignore", ConvergenceWarning)
         for k in np.flatnonzero(used):
@@ -518,6 +542,11 @@ def _predictive_information(
     # Balanced classes: each has the same weight in all.
     balance = counts.sum() / (len(counts) * counts)[y]
     model = clone(predictor)
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(
+            f"Classes are weighted, but the fit of {type(model).__name__} takes no sample_weight. "
+            "Pass a predictor that does, such as LogisticRegression()."
+        )
     model.fit(Z, y, sample_weight=balance if weight is None else balance * weight)
     own = model.predict_proba(Z)[np.arange(len(y)), y]
     loss = -np.average(np.log(np.maximum(own, np.finfo(np.float64).eps)), weights=weight)

@@ -11,7 +11,8 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..._params import Array, NanPolicy, Predictor, averaged
+from ..._params import Array, AtLeastTwo, NanPolicy, Predictor, RandomStateLike, averaged
+from .._few_rows import few_rows
 from .._sharing import shared
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ._deviations import both_orders, class_centers, row_chunks
@@ -227,7 +228,9 @@ def contraction_informativeness_score(
     code_scale: Literal["given", "unit"] = "given",
     sample_weight: Array | None = None,
     average: Literal["joint"] | None = "joint",
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
+    random_state: RandomStateLike = None,
 ) -> float | Floats:
     r"""Informativeness by contraction: do the codes keep different factors as far apart?
 
@@ -254,8 +257,12 @@ def contraction_informativeness_score(
         How often each sample counts.
     average : {"joint"} or None, default="joint"
         All factors together, or one score per factor, as if it were the only one.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
+    random_state : int, RandomState instance or None, default=None
+        The rows that are drawn.
 
     Returns
     -------
@@ -289,6 +296,9 @@ def contraction_informativeness_score(
     0.95
     0.49
     """
+    factors, codes, sample_weight = few_rows(
+        (factors, codes, sample_weight), max_samples, random_state
+    )
     data = check_data(factors, codes, None, nan_policy, sample_weight, continuous=True)
     points = _points_of(data, factor_scale)
     return score_of(_contraction_distance(points, aggregate, average, code_scale))

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from ..._params import (
+    AtLeastTwo,
     Average,
     FactorBins,
     NanPolicy,
@@ -23,10 +24,19 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of, match_one_to_one
+from .._few_rows import few_rows
 from .._sharing import shared
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ..information._matrix import entropy_of, inner_edges
-from ..prediction._predictors import Split, Task, draw_seeds, fit_and_predict, run, split_rows
+from ..prediction._predictors import (
+    Split,
+    Task,
+    draw_seeds,
+    fit_and_predict,
+    refuse_kind,
+    run,
+    split_rows,
+)
 
 __all__ = ["nk_score", "snc_score"]
 
@@ -137,6 +147,7 @@ def nk_score(
     split: Split | None = None,
     factor_bins: FactorBins | None = None,
     average: Average | None = "macro",
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -169,6 +180,9 @@ def nk_score(
         How continuous factors are binned; if None they are refused.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     n_jobs : int or None, default=None
@@ -211,6 +225,7 @@ def nk_score(
     >>> nk_score(factors, factors[:, [0, 0, 1, 1]] * 1.0, estimator=tree, random_state=0)
     0.0
     """
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
     data = check_data(factors, codes, factor_bins, nan_policy)
     warn_if_constant(data.codes, "there is nothing to lose")
     used = varied_factors(data.factors)
@@ -220,6 +235,7 @@ def nk_score(
     seeds = draw_seeds(rng, len(used), 2)
     # A matched constant is not there: taking it away changes nothing but the random weights.
     fitted = np.flatnonzero(used & (matched.code >= 0) & (matched.information > 0))
+    refuse_kind(estimator, "regressor")
     model = _network(len(train)) if estimator is None else estimator
     everything = np.arange(data.codes.shape[1])
     tasks = [

@@ -1,13 +1,23 @@
 """DCI scores: how the importance of codes for predicting factors is distributed."""
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._params import Average, NanPolicy, OpenShare, RandomStateLike, averaged, validated
+from ..._params import (
+    AtLeastTwo,
+    Average,
+    NanPolicy,
+    OpenShare,
+    PositiveFloat,
+    RandomStateLike,
+    averaged,
+    validated,
+)
 from .._aggregation import Score, average_of, concentration
-from .._groups import Groups, Units, restricted
+from .._few_rows import few_rows
+from .._groups import Groups, restricted
 from .._validation import check_data, warn_degenerate, warn_single_valued
 from ._predictors import Importance, Predictors, Split, importance_of
 
@@ -40,6 +50,8 @@ def dci_disentanglement_score(
     split: Split | None = None,
     average: WeightedAverage | None = "weighted",
     groups: Groups | None = None,
+    tol: PositiveFloat | None = None,
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -76,6 +88,13 @@ def dci_disentanglement_score(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    tol : float or None, default=None
+        Standard error of disentanglement and completeness at which the default forests stop
+        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
+        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -99,7 +118,8 @@ def dci_disentanglement_score(
     The default is ``ExtraTreesClassifier(50, max_features=None, min_samples_leaf=2)`` (or the
     regressor), which is much faster than the gradient boosting of well-known implementations and
     ranks codes in much the same way; its importances are less extreme where codes are entangled.
-    Pass ``GradientBoostingClassifier()`` for gradient boosting, and
+    Pass ``GradientBoostingClassifier()`` for gradient boosting, or that of LightGBM, which bins the
+    codes first, ``LGBMClassifier(importance_type="gain", verbose=-1)``, and
     ``make_pipeline(StandardScaler(), Lasso(0.02))`` for the original lasso: coefficients depend on
     the scale of codes, which are passed on as they are. Equal codes share their importance.
 
@@ -125,11 +145,9 @@ def dci_disentanglement_score(
     >>> dci_disentanglement_score(factors, mixed, random_state=0) < 0.2
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    data, units = restricted(data, groups)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
-    fits = _of_units(fits, units)
-    warn_single_valued(fits.used)
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
+    fits = _fits(factors, codes, groups, nan_policy, how)
     return _disentanglement(fits, average)
 
 
@@ -143,6 +161,8 @@ def dci_completeness_score(
     split: Split | None = None,
     average: WeightedAverage | None = "weighted",
     groups: Groups | None = None,
+    tol: PositiveFloat | None = None,
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -177,6 +197,13 @@ def dci_completeness_score(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    tol : float or None, default=None
+        Standard error of disentanglement and completeness at which the default forests stop
+        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
+        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -220,11 +247,9 @@ def dci_completeness_score(
     >>> dci_completeness_score(factors, doubled, random_state=0) < 0.6
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    data, units = restricted(data, groups)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
-    fits = _of_units(fits, units)
-    warn_single_valued(fits.used)
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
+    fits = _fits(factors, codes, groups, nan_policy, how)
     return _completeness(fits, average)
 
 
@@ -237,6 +262,8 @@ def dci_informativeness_score(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     average: Average | None = "macro",
+    tol: PositiveFloat | None = None,
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -261,6 +288,13 @@ def dci_informativeness_score(
         Row indices (or masks) to fit and to score on, instead of a random split.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    tol : float or None, default=None
+        Standard error of disentanglement and completeness at which the default forests stop
+        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
+        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -302,9 +336,9 @@ def dci_informativeness_score(
     >>> dci_informativeness_score(factors, rng.normal(size=(400, 2)), random_state=0) < 0.4
     True
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
-    warn_single_valued(fits.used)
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
+    fits = _fits(factors, codes, None, nan_policy, how)
     return average_of(fits.informativeness, fits.used, average)
 
 
@@ -317,6 +351,8 @@ def dci_scores(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     groups: Groups | None = None,
+    tol: PositiveFloat | None = None,
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -341,6 +377,13 @@ def dci_scores(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    tol : float or None, default=None
+        Standard error of disentanglement and completeness at which the default forests stop
+        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
+        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row: a label for its factor alone, a code
         for all factors. A label of -1 is missing.
@@ -378,19 +421,28 @@ def dci_scores(
     >>> round(scores.disentanglement, 3), round(scores.completeness, 3), scores.informativeness
     (1.0, 1.0, 1.0)
     """
-    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    data, units = restricted(data, groups)
-    fits = importance_of(data, estimator, test_size, split, n_jobs, random_state)
-    fits = _of_units(fits, units)
-    warn_single_valued(fits.used)
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
+    fits = _fits(factors, codes, groups, nan_policy, how)
     return _dci(fits)
 
 
-def _of_units(fits: Importance, units: Units | None) -> Importance:
-    if units is None:
-        return fits
-    added = [fits.importance[:, unit].sum(axis=1) for unit in units]
-    return fits._replace(importance=np.column_stack(added))
+def _fits(
+    factors: ArrayLike,
+    codes: ArrayLike,
+    groups: Groups | None,
+    nan_policy: NanPolicy,
+    how: tuple[Any, ...],
+) -> Importance:
+    """Importances of codes, or of groups of them as sums, for every factor."""
+    data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
+    data, units = restricted(data, groups)
+    fits = importance_of(data, *how)
+    if units is not None:
+        added = [fits.importance[:, unit].sum(axis=1) for unit in units]
+        fits = fits._replace(importance=np.column_stack(added))
+    warn_single_valued(fits.used)
+    return fits
 
 
 def _dci(fits: Importance) -> DCIScores:

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import check_random_state
 
+from ..._memory import freed_memory_kept
 from ..._params import (
     AtLeastTwo,
     Average,
@@ -28,11 +29,12 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of
+from .._few_rows import few_rows
 from .._numbers import as_columns, mean_by_factor
 from .._numeric import standardize
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
-from ._predictors import Split, draw_seeds, seeded, split_rows
+from ._predictors import Split, as_target, draw_seeds, seeded, split_rows
 
 __all__ = ["dcies_explicitness_score", "dcies_size_score"]
 
@@ -47,6 +49,7 @@ def dcies_explicitness_score(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     average: Average | None = "macro",
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     random_state: RandomStateLike = None,
 ) -> Score:
@@ -81,6 +84,9 @@ def dcies_explicitness_score(
         Row indices (or masks) to fit and to score on, instead of a random split.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -124,6 +130,7 @@ def dcies_explicitness_score(
     >>> dcies_explicitness_score(factors, waves, random_state=0) < 0.95
     True
     """
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
     data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
     warn_if_constant(data.codes, "no probe learns anything from them")
     used = varied_factors(data.factors)
@@ -216,11 +223,11 @@ def _relative_loss(
     Y, n_factors = targets.values, data.factors.shape[1]
     baseline = ((Y[test] - Y[train].mean(axis=0)) ** 2).mean(axis=0)
     rows = []
-    with one_thread(), warnings.catch_warnings():
+    with freed_memory_kept(), one_thread(), warnings.catch_warnings():
         # A network that has not converged after its time is what it is.
         warnings.simplefilter("ignore", ConvergenceWarning)
         for capacity, seed in zip(capacities.tolist(), draw_seeds(rng, len(capacities))):
-            probe = seeded(probe_of(capacity, X.shape[1]), seed).fit(X[train], Y[train])
+            probe = seeded(probe_of(capacity, X.shape[1]), seed).fit(X[train], as_target(Y[train]))
             error = ((Y[test] - np.reshape(probe.predict(X[test]), Y[test].shape)) ** 2).mean(
                 axis=0
             )

@@ -1,7 +1,8 @@
 """Factors predicted from codes: splits, fits, and the matrices that result."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
+from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +16,17 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..._params import Array, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
+from ..._memory import freed_memory_kept
+from ..._params import (
+    Array,
+    NanPolicy,
+    OpenShare,
+    PositiveFloat,
+    Predictor,
+    RandomStateLike,
+    validated,
+)
+from .._aggregation import concentration
 from .._estimators import path_to_model
 from .._groups import Units, units_of
 from .._numeric import standardize
@@ -30,6 +41,9 @@ Method = Literal["auto", "r2", "svc"]
 
 # Shuffles of each code where an estimator has no importances of its own.
 _N_REPEATS = 5
+
+# Trees by which forests grow that are to stop by themselves.
+_STEP = 5
 
 # Codes of linear classifiers are scaled to these if they are larger or smaller.
 _LARGEST_CODE, _SMALLEST_CODE = 1e20, 1e-100
@@ -109,13 +123,14 @@ def importance_matrix(
     estimator: Predictors | None = None,
     test_size: OpenShare = 0.25,
     split: Split | None = None,
+    tol: PositiveFloat | None = None,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
 ) -> NDArray[np.float64]:
     """Importance (n_factors, n_codes) of every code to a predictor of the factor from all codes."""
     data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    return importance_of(data, estimator, test_size, split, n_jobs, random_state).importance
+    return importance_of(data, estimator, test_size, split, n_jobs, random_state, tol).importance
 
 
 @validated
@@ -145,10 +160,16 @@ def importance_of(
     split: Split | None,
     n_jobs: int | None,
     random_state: int | RandomState | None,
+    tol: float | None = None,
 ) -> Importance:
     """Importance of all codes to one predictor per factor, and how well it predicts."""
+    if tol is not None and estimator is not None:
+        raise ValueError(
+            f"tol={tol} stops the default forests from growing, and does not go with estimator="
+            f"{estimator!r}. Leave one of them out."
+        )
     if data.parts:
-        options = (estimator, test_size, split, n_jobs, random_state)
+        options = (estimator, test_size, split, n_jobs, random_state, tol)
         fits = [importance_of(part, *options) for part in data.parts]
         return Importance(*map(np.concatenate, zip(*fits)))
     warn_if_constant(data.codes, "they predict no factor")
@@ -158,14 +179,30 @@ def importance_of(
     X, predictors = predictors_for(data, estimator, forests)
     seeds = draw_seeds(rng, len(used))
     targets = [target_of(data, k, predictor) for k, predictor in enumerate(predictors)]
-    jobs = [
-        (_importance, Task(predictors[k], X, targets[k], *parts, seeds[k]))
-        for k in np.flatnonzero(used)
-    ]
+    fitted = np.flatnonzero(used).tolist()
+    tasks = [Task(predictors[k], X, targets[k], *parts, seeds[k]) for k in fitted]
     importance, informativeness = np.zeros((len(used), X.shape[1])), np.zeros(len(used))
-    for k, result in zip(np.flatnonzero(used), run(jobs, n_jobs)):
-        importance[k], informativeness[k] = result
+    fits = fit_all(tasks, n_jobs) if tol is None else grow_until(tasks, tol, n_jobs)
+    for k, (weights, predicted) in zip(fitted, fits):
+        importance[k] = weights
+        informativeness[k] = held_out_score(predictors[k], targets[k][parts[1]], predicted)
     return Importance(importance, informativeness, used)
+
+
+def _contents(tasks: Sequence[Task], n_jobs: int | None) -> tuple:
+    """What results depend on, by value: each metric splits and scales the codes by itself."""
+    digests: dict[int, bytes] = {}
+    for array in (array for task in tasks for array in task[1:5]):
+        if id(array) not in digests:
+            digests[id(array)] = blake2b(np.ascontiguousarray(array)).digest()
+    arrays = (tuple(digests[id(array)] for array in task[1:5]) for task in tasks)
+    return tuple((id(task.predictor), task.seed, own) for task, own in zip(tasks, arrays))
+
+
+@partial(shared, key_of=_contents)
+def fit_all(tasks: Sequence[Task], n_jobs: int | None) -> list[tuple[NDArray[np.float64], NDArray]]:
+    """Importance of each code and predictions of the held-out rows, for every task."""
+    return run([(_importance, task) for task in tasks], n_jobs)
 
 
 @shared
@@ -342,7 +379,7 @@ def run(jobs: Sequence[tuple], n_jobs: int | None) -> list[Any]:
     Many small fits on all OpenMP threads at once wait for each other far longer than they work.
     BLAS has one setting per process and is capped outside, OpenMP one per thread, hence inside.
     """
-    with one_thread("blas"):
+    with freed_memory_kept(), one_thread("blas"):
         return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(_capped)(*job) for job in jobs)
 
 
@@ -359,12 +396,18 @@ def unit_range(codes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def fit_and_predict(task: Task) -> tuple[BaseEstimator | None, float]:
     """Fitted model and its held-out score; no model if the training rows hold one value only."""
+    model, predicted = fit(task)
+    return model, held_out_score(task.predictor, task.y[task.test], predicted)
+
+
+def fit(task: Task) -> tuple[BaseEstimator | None, NDArray]:
+    """Fitted model and what it predicts of the held-out rows."""
     predictor, X, y, train, test, seed = task
     first = y[train[0]]
     if (y[train] == first).all():
-        return None, held_out_score(predictor, y[test], np.full(len(test), first))
+        return None, np.full(len(test), first)
     model = seeded(predictor, seed).fit(X[train], y[train])
-    return model, held_out_score(model, y[test], model.predict(X[test]))
+    return model, np.asarray(model.predict(X[test]))
 
 
 def seeded(predictor: BaseEstimator, seed: int) -> BaseEstimator:
@@ -392,11 +435,11 @@ def held_out_score(predictor: BaseEstimator, y: NDArray, predicted: NDArray) -> 
     return float(max(1.0 - error / total, 0.0))
 
 
-def _importance(task: Task) -> tuple[NDArray[np.float64], float]:
-    model, score = fit_and_predict(task)
+def _importance(task: Task) -> tuple[NDArray[np.float64], NDArray]:
+    model, predicted = fit(task)
     n_codes = task.X.shape[1]
     if model is None:
-        return np.zeros(n_codes), score
+        return np.zeros(n_codes), predicted
     weights = _own_importance(model, n_codes)
     if weights is None:
         result = permutation_importance(
@@ -414,7 +457,7 @@ def _importance(task: Task) -> tuple[NDArray[np.float64], float]:
             f"{type(model).__name__} gave importances that are not finite, got {weights}. "
             "Rescale the codes or pass another estimator."
         )
-    return weights, score
+    return weights, predicted
 
 
 def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] | None:
@@ -424,10 +467,13 @@ def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] |
     if not all(isinstance(step, OneToOneFeatureMixin) for step in before):
         return None
     for name in ("feature_importances_", "coef_"):
-        weights = getattr(model, name, None)
+        with np.errstate(invalid="ignore"):
+            weights = getattr(model, name, None)
         if weights is not None:
             weights = weights.toarray() if issparse(weights) else weights
             weights = np.atleast_2d(np.abs(np.asarray(weights, dtype=np.float64))).mean(axis=0)
+            if name == "feature_importances_" and np.isnan(weights).all():
+                weights = np.zeros_like(weights)  # 0 / 0: no split of the forest gained anything
             if weights.shape == (n_codes,):
                 return weights
     return None
@@ -437,6 +483,70 @@ def _unit_scores(task: Task, units: Units) -> list[float]:
     return [fit_and_predict(task._replace(X=task.X[:, unit]))[1] for unit in units]
 
 
+def grow_until(
+    tasks: Sequence[Task], tol: float, n_jobs: int | None
+) -> list[tuple[NDArray[np.float64], NDArray]]:
+    """The same as `fit_all` by forests that stop growing at a standard error of `tol`.
+
+    It is the larger one of disentanglement and completeness, from their values by each step of a
+    few trees. All forests have the same size, and their trees are the first ones of whole forests.
+    """
+    models = [
+        None
+        if (task.y[task.train] == task.y[task.train[0]]).all()
+        else seeded(task.predictor, task.seed).set_params(warm_start=True)
+        for task in tasks
+    ]
+    parts: list[NDArray[np.float64]] = []
+    for size in range(_STEP, max((t.predictor.n_estimators for t in tasks), default=0) + 1, _STEP):
+        jobs = [(_grow, model, task, size) for model, task in zip(models, tasks)]
+        parts.append(np.array(run(jobs, n_jobs)))
+        values = np.array([_concentrations(part) for part in parts])
+        if len(parts) >= 3 and (values.std(axis=0, ddof=1) <= tol * np.sqrt(len(parts))).all():
+            break
+    importance = np.mean(parts, axis=0) if parts else []
+    return [
+        (
+            weights,
+            np.full(len(task.test), task.y[task.train[0]])
+            if model is None
+            else np.asarray(model.predict(task.X[task.test])),
+        )
+        for weights, model, task in zip(importance, models, tasks)
+    ]
+
+
+def _grow(model: BaseEstimator | None, task: Task, size: int) -> NDArray[np.float64]:
+    """Mean importance of the trees that are added to a forest."""
+    if model is None:
+        return np.zeros(task.X.shape[1])
+    n_before = len(getattr(model, "estimators_", ()))
+    model.set_params(n_estimators=size).fit(task.X[task.train], task.y[task.train])
+    return np.mean([tree.feature_importances_ for tree in model.estimators_[n_before:]], axis=0)
+
+
+def _concentrations(importance: NDArray[np.float64]) -> list[float]:
+    """Disentanglement and completeness of importances (n_factors, n_codes); 0 of none at all."""
+    total = max(importance.sum(), np.finfo(float).tiny)
+    axes = (0, 1)
+    return [float(concentration(importance, a) @ importance.sum(a) / total) for a in axes]
+
+
+def refuse_kind(estimator: Any, kind: Literal["classifier", "regressor"]) -> None:
+    """Refuse an estimator of the kind that cannot do what is asked."""
+    is_wrong = {"classifier": is_classifier, "regressor": is_regressor}[kind]
+    # None and names stand for estimators of ours; some estimators do not tell their kind.
+    if hasattr(estimator, "__sklearn_tags__") and is_wrong(estimator):
+        wanted = "regressor" if kind == "classifier" else "classifier"
+        raise ValueError(f"estimator must be a {wanted}, got {estimator!r}.")
+
+
+def as_target(Y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns to be predicted; a single one as a vector, since many regressors warn otherwise."""
+    return Y if Y.shape[1] > 1 else Y[:, 0]
+
+
+@cache
 def forests() -> tuple[BaseEstimator, BaseEstimator]:
     # All codes compete for every split: with a random subset, codes independent of the factor
     # would be split on for want of others, and perfect codes would not score 1.

@@ -15,8 +15,6 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-__all__ = ["predict_classes"]
-
 Ints = NDArray[np.int64]
 
 # Values this close together are not split, as in scikit-learn.

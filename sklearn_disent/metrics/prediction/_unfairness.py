@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from ..._params import (
+    AtLeastTwo,
     Average,
     FactorBins,
     NanPolicy,
@@ -14,14 +15,17 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of
+from .._few_rows import few_rows
 from .._validation import check_data, varied_factors, warn_degenerate, warn_if_constant
 from ._predictors import (
     Split,
     Task,
     draw_seeds,
+    fit,
+    fit_all,
     forests,
+    refuse_kind,
     run,
-    seeded,
     split_rows,
     unit_range,
 )
@@ -39,6 +43,7 @@ def unfairness_error(
     split: Split | None = None,
     factor_bins: FactorBins | None = None,
     average: Average | None = "macro",
+    max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -69,6 +74,9 @@ def unfairness_error(
         How continuous factors are binned; if None they are refused.
     average : {"macro"} or None, default="macro"
         The mean over predicted factors, or one value for each.
+    max_samples : int or None, default=10_000
+        Rows drawn at random if there are more; None takes all of them. A given `split` is
+        taken as it is.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     n_jobs : int or None, default=None
@@ -111,6 +119,7 @@ def unfairness_error(
     >>> unfairness_error(factors, together, random_state=0) > 0.1
     True
     """
+    factors, codes = few_rows((factors, codes), max_samples, random_state, split)
     data = check_data(factors, codes, factor_bins, nan_policy)
     warn_if_constant(data.codes, "all predictions are the same")
     used = varied_factors(data.factors)
@@ -119,23 +128,21 @@ def unfairness_error(
     rng = check_random_state(random_state)
     train, test = split_rows(data, split, test_size, rng)
     seeds = draw_seeds(rng, len(used))
+    refuse_kind(estimator, "regressor")
     model = forests()[0] if estimator is None else estimator
     X = unit_range(data.codes) if estimator is None else data.codes
     factors_used = np.flatnonzero(used)
     tasks = [Task(model, X, data.factors[:, k], train, test, seeds[k]) for k in factors_used]
-    predicted = run([(_predictions, task) for task in tasks], n_jobs)
+    if estimator is None:
+        # The forests of DCI, which are not grown again where that is scored as well.
+        predicted = [own for _, own in fit_all(tasks, n_jobs)]
+    else:
+        predicted = [own for _, own in run([(fit, task) for task in tasks], n_jobs)]
     values, groups = np.zeros(len(used)), data.factors[test]
     for k, own in zip(factors_used, predicted):
         others = [_disparity(own, groups[:, s]) for s in factors_used if s != k]
         values[k] = np.mean(others) if others else 0.0
     return average_of(values, used, average)
-
-
-def _predictions(task: Task) -> NDArray[np.int64]:
-    if np.ptp(task.y[task.train]) == 0:
-        return np.full(len(task.test), task.y[task.train[0]])
-    model = seeded(task.predictor, task.seed).fit(task.X[task.train], task.y[task.train])
-    return np.asarray(model.predict(task.X[task.test]))
 
 
 def _disparity(predicted: NDArray[np.int64], sensitive: NDArray[np.int64]) -> float:

@@ -82,17 +82,20 @@ def witness_complex(distances: NDArray[np.float64], alpha_max: float, top: int =
     n_landmarks = distances.shape[1]
     order = np.argsort(distances, axis=1)
     nearest = np.take_along_axis(distances, order, axis=1)
+    # What no witness reaches is dropped: at small scales that is nearly all.
+    reach = np.flatnonzero((nearest - nearest[:, top, None] <= alpha_max).any(axis=0))[-1] + 1
+    order, nearest = order[:, :reach], np.ascontiguousarray(nearest[:, :reach])
     # Landmarks fit in 32 bits, which halves the memory that the candidates move.
     ranks = order.astype(np.int32)
     # Relaxation of a simplex that lacks the r-th nearest landmark, by its farthest vertex.
     gaps = [nearest - nearest[:, r, None] for r in range(top + 1)]
-    values = _least_relaxation(ranks, gaps, alpha_max, 1)
+    values = _least_relaxation(ranks, gaps, alpha_max, 1, n_landmarks)
     edges = np.flatnonzero(values <= alpha_max)
     edges = edges[np.argsort(values[edges], kind="stable")]
     ends = _edge_numbers(n_landmarks)[1][:, edges]
     layers = [(edges, ends, values[edges])]
     for dimension in range(2, top + 1):
-        least = _least_relaxation(ranks, gaps, alpha_max, dimension)
+        least = _least_relaxation(ranks, gaps, alpha_max, dimension, n_landmarks)
         layers.append(_next_layer(least, layers[-1], alpha_max, dimension, n_landmarks))
     for dimension in range(top + 1, 4):
         nothing = np.zeros((dimension + 1, 0), dtype=np.intp)
@@ -125,7 +128,11 @@ def _next_layer(
 
 
 def _least_relaxation(
-    order: NDArray[np.int32], gaps: list[NDArray[np.float64]], alpha_max: float, dimension: int
+    order: NDArray[np.int32],
+    gaps: list[NDArray[np.float64]],
+    alpha_max: float,
+    dimension: int,
+    n_landmarks: int,
 ) -> NDArray[np.float64]:
     """Relaxation over the best witness for each simplex of a dimension, infinite above alpha_max.
 
@@ -134,7 +141,7 @@ def _least_relaxation(
     between the ranks k and r. Where nothing is lacking before rank k, k = r and the gap is 0.
     Few ranks are within reach of alpha_max, hence simplices are listed from the witnesses' side.
     """
-    least = np.full(comb(order.shape[1], dimension + 1), np.inf)
+    least = np.full(comb(n_landmarks, dimension + 1), np.inf)
     for r, gap in enumerate(gaps[: dimension + 1]):
         first = r + 1 if r < dimension else r
         reach = (gap <= alpha_max).sum(axis=1)
@@ -147,7 +154,7 @@ def _least_relaxation(
             within = ranked[:, : counts[k]]
             between = _choices(first, k, dimension - r)
             vertices = [*within[:r, None], *(within[ranks] for ranks in between), within[k]]
-            numbers = _simplex_number(vertices, order.shape[1])
+            numbers = _simplex_number(vertices, n_landmarks)
             relaxation = np.broadcast_to(gap[by_reach[: counts[k]], k], numbers.shape)
             np.minimum.at(least, numbers.ravel(), relaxation.ravel())
     return least

@@ -60,7 +60,7 @@ def test_fewer_codes_than_factors_count_by_the_divisor():
 
 
 def test_value_by_hand():
-    factors = np.array([[1.0, 1], [2, -1], [3, -1], [4, 1]])
+    factors = np.array([[1.0, 2], [2, 0], [3, 0], [4, 2]])
     codes = np.array([[0.0, 5], [0, 0], [1, 0], [1, 5]])
     # corr(y_0, z_0) = 2 / sqrt(5), corr(y_1, z_1) = 1, and the others are 0.
     assert mcc_score(factors, codes) == pytest.approx((2 / np.sqrt(5) + 1) / 2)
