@@ -318,7 +318,7 @@ def section_growth(quick: bool, page: bool = False) -> None:
     sizes = (1000, 10_000, 100_000) if quick else (1000, 10_000, 100_000, 1_000_000)
     rows = peers.growth(make_data, sizes, Path(".growth.json"))
     if page:
-        header = ("metric", "rows used", *(f"{n:,} rows (s)" for n in sizes), "exponent")
+        header = ("metric", *(f"{n:,} rows (s)" for n in sizes), "exponent")
         peers.write_table("growth", header, rows)
 
 
