@@ -24,15 +24,18 @@ Run ``python study_dependent_factors.py``: dSprites and a look-alike of 3D Shape
 32 pixels; 5 architectures x 6 losses x 2 seeds each, with He weights, that see 64,000 images. Loss
 weights are those of the published code divided by four, as the images have a quarter of the pixels.
 Each model is scored on three draws of every level; DCI by forests is taken on the first of them. A
-cell, one model, takes about 100 seconds of one core, and all of them two to three hours on
-two free ones. ``--minutes`` ends a run in time and the next one goes on; ``--datasets``,
+cell is one model. On a busy machine training took 50 (burgess) to 350 (montero_large) seconds of
+processor time by short runs, and scoring 30; on free cores about half of it, so all cells take two
+to three hours on two. The summary has the times of what was run, and what the rest will take.
+``--minutes`` ends a run in time and the next one goes on; ``--datasets``,
 ``--architectures`` and ``--seeds`` name a part; ``--epochs`` trains longer, in a folder of its own.
 A run with ``--out docs/studies/results`` goes on from the results that are there.
 
 ``--full`` has the paper's size: 64 pixels, all images, 50 epochs, six architectures, every setting,
-and MPI3D (fetched). 108 models of 24 to 52 million images each: at 600 images a second most take a
-day, and those with the broadcast decoder, at about 10, a month and a half. That is years of one
-core, and 30 GB of memory. It is there to say what the paper did, and to run parts of.
+and MPI3D (fetched; dSprites and 3D Shapes are rendered). 108 models of 24 to 52 million images: by
+a count of operations, the 18 with the broadcast decoder, 8 images a second, take about three years
+of one core, and all others some months; it needs 30 GB of memory. It is there to say what the paper
+did, and to run parts of.
 """
 
 import warnings
