@@ -247,11 +247,11 @@ def test_what_a_null_shows_as_well_is_not_learned(load, null_follows):
     follows = {study.TRAINED: True, study.UNTRAINED: null_follows, study.MAP: null_follows}
     of_kind = {
         kind: study.Scores(
-            made_up_models(rng, kind, 30, value), ["architecture", "loss", "seed"], draws
+            made_up_models(rng, kind, 40, value), ["architecture", "loss", "seed"], draws
         )
         for kind, value in follows.items()
     }
-    lines = study.pair_claims("sufficiency", of_kind, n_draws=100)
+    lines = study.pair_claims("sufficiency", of_kind, n_draws=20)
     assert "Sufficiency goes with accuracy" in lines[0]
     assert lines[0].count("HOLDS") == 3
     against = [line for line in lines if "minus untrained" in line or "minus random map" in line]
