@@ -636,7 +636,17 @@ def test_shipped_models_load_and_keep_their_scores():
         assert mig == pytest.approx(scores["metrics"]["mig"]["value"], abs=1e-3)
 
 
-@pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+# Modules of their own kind; the others are exported as BetaVAE is, and in the slow tests.
+KINDS = {"BetaVAE", "InfoGAN", "QuantizedAE", "JointVAE", "IdentifiableVAE", "NeuralNetTransformer"}
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [
+        pytest.param(cls, marks=[] if cls.__name__ in KINDS else pytest.mark.slow, id=cls.__name__)
+        for cls in ESTIMATORS
+    ],
+)
 def test_exported_programs_do_what_the_estimator_does(cls, images, tmp_path):
     X, y = images
     params = {n: v for n, v in SMALL.items() if n in {*cls._get_param_names()}}

@@ -32,6 +32,7 @@ from sklearn_disent.metrics import (
     tmex_error,
     unfairness_error,
 )
+from sklearn_disent.metrics.prediction import _predictors
 from sklearn_disent.metrics.prediction._predictors import _own_importance, held_out_score
 
 DCI = [dci_disentanglement_score, dci_completeness_score, dci_informativeness_score]
@@ -61,12 +62,39 @@ def test_default_importance_has_the_top_code_of_gradient_boosting(case, referenc
     np.testing.assert_allclose(chosen, (importance @ equal).max(axis=1), atol=1e-9)
 
 
-def test_default_importance_ranks_entangled_codes_as_gradient_boosting(get_case, reference_dir):
+@pytest.mark.parametrize("forests", ["whole", "converged", "lightgbm"])
+def test_importance_ranks_entangled_codes_as_gradient_boosting(forests, get_case, reference_dir):
     case = get_case("f1_entanglement")
     expected = json.loads((reference_dir / "gbt_importance.json").read_text())[case.name]
     options = {"kind": "importance", "split": (case.train, case.test), "random_state": 0}
+    if forests == "converged":
+        options["tol"] = 0.01
+    elif forests == "lightgbm":
+        lightgbm = pytest.importorskip("lightgbm")
+        options["estimator"] = lightgbm.LGBMClassifier(
+            n_estimators=20, importance_type="gain", verbose=-1, n_jobs=1
+        )
     importance = relevance_matrix(case.factors, case.codes, **options)
     np.testing.assert_array_equal(np.argsort(importance), np.argsort(expected))
+
+
+def test_forests_grow_until_the_scores_have_converged(monkeypatch):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(3, size=(400, 2))
+    codes = factors @ [[1, 0.5, 0], [0, 1, 0]] + 0.5 * rng.normal(size=(400, 3))
+    sizes = []
+    grow = _predictors._grow
+    monkeypatch.setattr(_predictors, "_grow", lambda *job: sizes.append(job[2]) or grow(*job))
+    whole = dci_scores(factors, codes, random_state=0)
+    # With a tolerance that is never reached the trees are all those of whole forests.
+    assert dci_scores(factors, codes, tol=1e-9, random_state=0) == pytest.approx(whole, abs=1e-12)
+    assert max(sizes) == 50
+    sizes.clear()
+    converged = dci_scores(factors, codes, tol=0.02, random_state=0)
+    assert max(sizes) < 50
+    assert converged == pytest.approx(whole, abs=0.06)
+    with pytest.raises(ValueError, match="Leave one of them out"):
+        dci_scores(factors, codes, tol=0.02, estimator=TREES[0])
 
 
 def test_importance_behind_pca_is_that_of_codes():
