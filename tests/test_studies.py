@@ -291,3 +291,25 @@ def test_models_that_did_not_learn_are_not_evidence(load):
     kept = frame[(frame.kind == study.TRAINED) & frame.evidence].seed.unique()
     assert sorted(kept) == [0, 3]
     assert frame[frame.kind == study.UNTRAINED].evidence.all()
+
+
+@pytest.mark.slow
+def test_audit_tells_misses_from_false_alarms(monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    audit = importlib.import_module("study_metric_audit")
+    values = {"identity": 0.9, "random": 0.1, "redundant": 0.9, "nonlinear": 0.3, "rotation": 0.2}
+    rows = [
+        {"structure": "binary", "seed": 0, "encoder": encoder, "metric": name, "value": value}
+        | {"question": "Compactness", "lowest": 0.0, "highest": 1.0, "greater_is_better": better}
+        for name, better in (("seeing", True), ("blind", False))
+        for encoder, value in values.items()
+    ]
+    verdicts = audit.judged(pd.DataFrame(rows)).set_index(["metric", "encoder"])
+    seeing = verdicts.loc["seeing"]
+    # Redundant codes are not compact, nonlinear ones are.
+    assert seeing.index[seeing.miss].tolist() == ["redundant"]
+    assert seeing.index[seeing.alarm].tolist() == ["nonlinear"]
+    assert seeing.scaled["nonlinear"] == pytest.approx(0.25)
+    # Where lower is better, perfect codes that score above noise say that nothing is seen.
+    assert not verdicts.loc["blind"].asked.any()
