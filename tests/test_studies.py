@@ -79,6 +79,28 @@ def test_study_keeps_full_runs_apart(make_study):
     assert small.folder != full.folder
 
 
+def test_data_of_a_script_are_loaded_once_in_each_process(monkeypatch):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    module = importlib.import_module("_study")
+    calls = []
+
+    def load(n, step=1):
+        calls.append(n)
+        return n * step
+
+    load.__module__ = "__main__"  # as in a script: sent to workers by value
+    first = module.remembered(load)
+    assert [first(3, step=2), first(3, step=2)] == [6, 6]
+    # A worker gets a new copy with every cell.
+    copied = cloudpickle.loads(cloudpickle.dumps(first))
+    assert copied(3, step=2) == 6
+    assert calls == [3]
+    assert [first(4), first(5), first(3, step=2)] == [4, 5, 6]
+    assert calls == [3, 4, 5, 3]
+    del sys.modules["_study"]
+
+
 def test_shrink_takes_means_of_blocks():
     images = np.arange(2 * 4 * 6 * 3, dtype=float).reshape(2, 4, 6, 3)
     small = load_module().shrink(images, 2)
