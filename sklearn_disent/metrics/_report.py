@@ -352,7 +352,7 @@ def _n_processes(n_jobs: int | None) -> int:
     """One within a worker, whose neighbours have the other cores, and one where jobs are threads,
     which would change each other's filters of warnings."""
     backend = get_active_backend()[0]
-    is_alone = backend.nesting_level == 0 and not backend.supports_sharedmem
+    is_alone = backend.nesting_level == 0 and not getattr(backend, "supports_sharedmem", False)
     return effective_n_jobs(n_jobs) if is_alone else 1
 
 
