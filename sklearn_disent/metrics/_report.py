@@ -352,9 +352,8 @@ def _n_processes(n_jobs: int | None) -> int:
     """One within a worker, whose neighbours have the other cores, and one where jobs are threads,
     which would change each other's filters of warnings."""
     backend = get_active_backend()[0]
-    is_nested = bool(getattr(backend, "nesting_level", 0))
-    has_threads = getattr(backend, "supports_sharedmem", False)
-    return 1 if is_nested or has_threads else effective_n_jobs(n_jobs)
+    is_alone = backend.nesting_level == 0 and not getattr(backend, "supports_sharedmem", False)
+    return effective_n_jobs(n_jobs) if is_alone else 1
 
 
 def _by_room(plan: Plan) -> list[Plan]:

@@ -143,7 +143,7 @@ def test_report_shows_chance_on_request(images):
         PCA(2).fit(y), y, y, metrics=["mig"], n_resamples=0, n_permutations=3, random_state=0
     )
     assert f'<td class="number">{report.scores["mig"]["chance"]:.3f}</td>' in report.to_html()
-    assert '<th class="number">p-value</th>' in report.to_html()
+    assert '<th class="number spare">p-value</th>' in report.to_html()
 
 
 def test_report_computes_and_encodes_once(images, monkeypatch):

@@ -1,6 +1,7 @@
 """Small data and small models for the tests of estimators."""
 
 import ast
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +89,9 @@ def images():
 @pytest.fixture
 def small_discriminator(monkeypatch):
     """Discriminators of two layers of 8 units, instead of six of 1000."""
-    monkeypatch.setattr(Discriminator.__init__, "__defaults__", ((8, 8),))
+    # The function itself: its wrapper, which checks parameters, has no defaults.
+    monkeypatch.setattr(inspect.unwrap(Discriminator.__init__), "__defaults__", ((8, 8),))
+    assert Discriminator(2).layers[-1].in_features == 8
 
 
 @pytest.fixture
