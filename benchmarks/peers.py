@@ -73,7 +73,8 @@ class _StandIn(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return MagicMock(name=f"{self.__name__}.{name}")
+        # Classes may be inherited from.
+        return type(name, (), {}) if name[0].isupper() else MagicMock(name=name)
 
 
 class _StandIns(MetaPathFinder, Loader):

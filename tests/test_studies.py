@@ -79,6 +79,28 @@ def test_study_keeps_full_runs_apart(make_study):
     assert small.folder != full.folder
 
 
+def test_data_of_a_script_are_loaded_once_in_each_process(monkeypatch):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    module = importlib.import_module("_study")
+    calls = []
+
+    def load(n, step=1):
+        calls.append(n)
+        return n * step
+
+    load.__module__ = "__main__"  # as in a script: sent to workers by value
+    first = module.remembered(load)
+    assert [first(3, step=2), first(3, step=2)] == [6, 6]
+    # A worker gets a new copy with every cell.
+    copied = cloudpickle.loads(cloudpickle.dumps(first))
+    assert copied(3, step=2) == 6
+    assert calls == [3]
+    assert [first(4), first(5), first(3, step=2)] == [4, 5, 6]
+    assert calls == [3, 4, 5, 3]
+    del sys.modules["_study"]
+
+
 def test_shrink_takes_means_of_blocks():
     images = np.arange(2 * 4 * 6 * 3, dtype=float).reshape(2, 4, 6, 3)
     small = load_module().shrink(images, 2)
@@ -247,11 +269,11 @@ def test_what_a_null_shows_as_well_is_not_learned(load, null_follows):
     follows = {study.TRAINED: True, study.UNTRAINED: null_follows, study.MAP: null_follows}
     of_kind = {
         kind: study.Scores(
-            made_up_models(rng, kind, 30, value), ["architecture", "loss", "seed"], draws
+            made_up_models(rng, kind, 40, value), ["architecture", "loss", "seed"], draws
         )
         for kind, value in follows.items()
     }
-    lines = study.pair_claims("sufficiency", of_kind, n_draws=100)
+    lines = study.pair_claims("sufficiency", of_kind, n_draws=20)
     assert "Sufficiency goes with accuracy" in lines[0]
     assert lines[0].count("HOLDS") == 3
     against = [line for line in lines if "minus untrained" in line or "minus random map" in line]
@@ -269,3 +291,25 @@ def test_models_that_did_not_learn_are_not_evidence(load):
     kept = frame[(frame.kind == study.TRAINED) & frame.evidence].seed.unique()
     assert sorted(kept) == [0, 3]
     assert frame[frame.kind == study.UNTRAINED].evidence.all()
+
+
+@pytest.mark.slow
+def test_audit_tells_misses_from_false_alarms(monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    audit = importlib.import_module("study_metric_audit")
+    values = {"identity": 0.9, "random": 0.1, "redundant": 0.9, "nonlinear": 0.3, "rotation": 0.2}
+    rows = [
+        {"structure": "binary", "seed": 0, "encoder": encoder, "metric": name, "value": value}
+        | {"question": "Compactness", "lowest": 0.0, "highest": 1.0, "greater_is_better": better}
+        for name, better in (("seeing", True), ("blind", False))
+        for encoder, value in values.items()
+    ]
+    verdicts = audit.judged(pd.DataFrame(rows)).set_index(["metric", "encoder"])
+    seeing = verdicts.loc["seeing"]
+    # Redundant codes are not compact, nonlinear ones are.
+    assert seeing.index[seeing.miss].tolist() == ["redundant"]
+    assert seeing.index[seeing.alarm].tolist() == ["nonlinear"]
+    assert seeing.scaled["nonlinear"] == pytest.approx(0.25)
+    # Where lower is better, perfect codes that score above noise say that nothing is seen.
+    assert not verdicts.loc["blind"].asked.any()

@@ -11,6 +11,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -248,6 +249,26 @@ def bootstrap(
     tail = (1 - level) / 2
     low, high = np.quantile(finite, [tail, 1 - tail])
     return Difference(value, float(low), float(high))
+
+
+_REMEMBERED: dict[Any, Any] = {}
+
+
+def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep the last two results in each process, for functions of scripts that load data.
+
+    What `functools.lru_cache` wraps in a script cannot be sent to the workers of a study.
+    """
+    return partial(_recall, function)
+
+
+def _recall(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    key = (function.__qualname__, args, tuple(sorted(kwargs.items())))
+    if key not in _REMEMBERED:
+        if len(_REMEMBERED) > 1:
+            del _REMEMBERED[next(iter(_REMEMBERED))]
+        _REMEMBERED[key] = function(*args, **kwargs)
+    return _REMEMBERED[key]
 
 
 def shrink(images: np.ndarray, step: int) -> np.ndarray:

@@ -24,15 +24,18 @@ Run ``python study_dependent_factors.py``: dSprites and a look-alike of 3D Shape
 32 pixels; 5 architectures x 6 losses x 2 seeds each, with He weights, that see 64,000 images. Loss
 weights are those of the published code divided by four, as the images have a quarter of the pixels.
 Each model is scored on three draws of every level; DCI by forests is taken on the first of them. A
-cell, one model, takes about 100 seconds of one core, and all of them two to three hours on
-two free ones. ``--minutes`` ends a run in time and the next one goes on; ``--datasets``,
+cell is one model. On a busy machine training took 50 (burgess) to 350 (montero_large) seconds of
+processor time by short runs, and scoring 30; on free cores about half of it, so all cells take two
+to three hours on two. The summary has the times of what was run, and what the rest will take.
+``--minutes`` ends a run in time and the next one goes on; ``--datasets``,
 ``--architectures`` and ``--seeds`` name a part; ``--epochs`` trains longer, in a folder of its own.
 A run with ``--out docs/studies/results`` goes on from the results that are there.
 
 ``--full`` has the paper's size: 64 pixels, all images, 50 epochs, six architectures, every setting,
-and MPI3D (fetched). 108 models of 24 to 52 million images each: at 600 images a second most take a
-day, and those with the broadcast decoder, at about 10, a month and a half. That is years of one
-core, and 30 GB of memory. It is there to say what the paper did, and to run parts of.
+and MPI3D (fetched; dSprites and 3D Shapes are rendered). 108 models of 24 to 52 million images: by
+a count of operations, the 18 with the broadcast decoder, 8 images a second, take about three years
+of one core, and all others some months; it needs 30 GB of memory. It is there to say what the paper
+did, and to run parts of.
 """
 
 import warnings
@@ -514,7 +517,7 @@ ROWS = ["minimality" + PAPER, "minimality", "minimality_posterior", "sufficiency
 ROWS += [name for pair in zip(versions(True), versions(False)) for name in dict.fromkeys(pair)]
 
 
-def draw_table(ax, table, columns, title):
+def draw_table(ax, title, columns, table):
     image = ax.imshow(table, cmap="PuOr", vmin=-1, vmax=1, aspect="auto")
     for (i, j), value in np.ndenumerate(table):
         if np.isfinite(value):
@@ -527,43 +530,43 @@ def draw_table(ax, table, columns, title):
     return image
 
 
-def plot_correlations(study, frame, controls):
-    """Trained models by level; then, in the mean over dependent draws, what to compare with."""
+def correlation_tables(study, frame, controls, dataset):
+    """(title, columns, metrics x columns) for each target.
+
+    Trained models by level; then, in the mean over dependent draws, what to compare with.
+    """
+    of_kind, _, _ = parts_of(study, frame, controls, dataset)
+    trained = of_kind[TRAINED]
+    dependent = trained.level != "independent"
+    for target in PAIRS.values():
+        blocks = {kind: s.block(target, target, ROWS) for kind, s in of_kind.items()}
+        table = means_by_level(rank_correlations(blocks[TRAINED])[:, 1:], trained)
+        aside = [trained.block(target, target, ROWS, independent=True)]
+        aside += [blocks[UNTRAINED], blocks[MAP]]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing
+            means = [np.nanmean(rank_correlations(b)[dependent, 1:], axis=0) for b in aside]
+        columns = [*trained.levels, "target on indep. rows", "un- trained", "random maps"]
+        title = f"{dataset}: rank correlation with {target}, {len(trained)} trained models"
+        yield title, columns, np.column_stack([table, *means])
+
+
+def control_tables(study, frame, controls, dataset):
+    """The same for how good known codes are."""
+    _, own, draws = parts_of(study, frame, controls, dataset)
+    for truth in ("angle", "nuisance") if len(own) else ():
+        block, scores = control_blocks(own, draws, truth, ROWS)
+        title = f"{dataset}: rank correlation with minus {truth}"
+        yield title, scores.levels, means_by_level(rank_correlations(block), scores)
+
+
+def plot_tables(study, frame, controls, tables):
     names = study["datasets"]
     size = (14, 0.5 + 4.4 * len(names))
     figure, axes = plt.subplots(len(names), 2, figsize=size, squeeze=False, layout="constrained")
     for row, dataset in zip(axes, names):
-        of_kind, _, _ = parts_of(study, frame, controls, dataset)
-        for ax, target in zip(row, PAIRS.values()):
-            blocks = {kind: s.block(target, target, ROWS) for kind, s in of_kind.items()}
-            trained = of_kind[TRAINED]
-            table = means_by_level(rank_correlations(blocks[TRAINED])[:, 1:], trained)
-            stats = Statistics(trained.level)
-            aside = [trained.block(target, target, ROWS, independent=True)]
-            aside += [blocks[UNTRAINED], blocks[MAP]]
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)
-                means = [stats.of_rows(block, stats.dependent)[1:] for block in aside]
-            columns = [*trained.levels, "target on indep. rows", "un- trained", "random maps"]
-            title = f"{dataset}: rank correlation with {target}, {len(trained)} trained models"
-            image = draw_table(ax, np.column_stack([table, *means]), columns, title)
-    figure.colorbar(image, ax=axes, shrink=0.6)
-    return figure
-
-
-def plot_controls(study, frame, controls):
-    names = study["datasets"]
-    size = (11, 0.5 + 4.4 * len(names))
-    figure, axes = plt.subplots(len(names), 2, figsize=size, squeeze=False, layout="constrained")
-    for row, dataset in zip(axes, names):
-        _, own, draws = parts_of(study, frame, controls, dataset)
-        for ax, truth in zip(row, ("angle", "nuisance")):
-            if not len(own):
-                continue
-            block, scores = control_blocks(own, draws, truth, ROWS)
-            table = means_by_level(rank_correlations(block), scores)
-            title = f"{dataset}: rank correlation with minus {truth}"
-            image = draw_table(ax, table, scores.levels, title)
+        for ax, table in zip(row, tables(study, frame, controls, dataset)):
+            image = draw_table(ax, *table)
     figure.colorbar(image, ax=axes, shrink=0.6)
     return figure
 
@@ -583,9 +586,9 @@ def main():
         return
     frame = with_evidence(frame)
     write_summary(study, frame, controls, cells)
-    study.figure("correlations", plot_correlations(study, frame, controls))
+    study.figure("correlations", plot_tables(study, frame, controls, correlation_tables))
     if len(controls):
-        study.figure("controls", plot_controls(study, frame, controls))
+        study.figure("controls", plot_tables(study, frame, controls, control_tables))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,11 @@ What was chosen here:
 
 - Sources and mixtures differ from seed to seed; sprites are the same, and seeds are those of the
   models. Scores are of the rows that models were trained on, as in the papers.
+- The contrast of the variances in the mixtures was chosen on seeds 101 and 102. The settings to
+  choose from were revised once, after a look at the seed for choosing: 16, at which BetaVAE
+  collapsed, gave way to 8.
+- Weight decay acts by its product with the number of steps, of which the paper has a hundred times
+  as many: hence the larger weights to choose from.
 - InfoM and InfoE have two readings. As published, values of quantized latents are classes: counted
   for InfoM, and indicators for InfoE, which gives the regression many times as many inputs; the
   latents of the VAE are numbers, with information by nearest neighbours. Alike: the latents of both
@@ -50,8 +55,8 @@ MODELS = {
         "IdentifiableVAE": [{"sigma": sigma} for sigma in (0.1, 0.3, 0.5)],
     },
     SPRITES: {
-        "BetaVAE": [{"beta": beta} for beta in (1.0, 4.0, 16.0)],
-        "QuantizedAE": [{"weight_decay": decay} for decay in (0.1, 0.3, 1.0)],
+        "BetaVAE": [{"beta": beta} for beta in (1.0, 4.0, 8.0)],
+        "QuantizedAE": [{"weight_decay": decay} for decay in (0.1, 1.0, 5.0)],
     },
 }
 CLASSES = {c.__name__: c for c in (VAE, IdentifiableVAE, BetaVAE, QuantizedAE)}
@@ -217,8 +222,7 @@ def main():
     ]
     frame = measured("scores", final)
     draw(study, frame)
-    seeds = ", ".join(map(str, study["chosen_on"]))
-    lines = [f"Settings chosen on seeds {seeds}; scores of seeds {study['judged_on']}."]
+    lines = [f"Settings chosen on seeds {study['chosen_on']}, judged on {study['judged_on']}."]
     study.text(lines + [line for part in MODELS for line in judged(frame, part, chosen)])
 
 

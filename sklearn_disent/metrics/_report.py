@@ -17,6 +17,7 @@ from typing import (
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
@@ -334,8 +335,8 @@ def _spread_scores(
     plan: Plan, factors: ArrayLike, codes: NDArray, seed: int, n_jobs: int | None
 ) -> dict[str, float]:
     """Scores of all metrics, in several processes if there are to be some."""
-    if effective_n_jobs(n_jobs) == 1:
-        return plan.scores(factors, codes, random_state=seed)
+    if _n_processes(n_jobs) == 1:
+        return plan.scores(factors, codes, random_state=seed, n_jobs=n_jobs)
     results = Parallel(n_jobs=n_jobs)(
         delayed(_scores_and_warnings)(part, factors, codes, random_state=seed)
         for part in _by_room(plan)
@@ -345,6 +346,14 @@ def _spread_scores(
         warn_degenerate(message)
     scores = {name: value for part, _ in results for name, value in part.items()}
     return {name: scores[name] for name in plan.metrics}
+
+
+def _n_processes(n_jobs: int | None) -> int:
+    """One within a worker, whose neighbours have the other cores, and one where jobs are threads,
+    which would change each other's filters of warnings."""
+    backend = get_active_backend()[0]
+    is_alone = backend.nesting_level == 0 and not getattr(backend, "supports_sharedmem", False)
+    return effective_n_jobs(n_jobs) if is_alone else 1
 
 
 def _by_room(plan: Plan) -> list[Plan]:

@@ -112,7 +112,7 @@ TREES = (DecisionTreeClassifier(max_depth=3), DecisionTreeRegressor(max_depth=3)
 def small_models() -> Iterator[None]:
     """Forests of three trees and small networks where a metric makes its own."""
 
-    def forests() -> tuple[Any, Any]:
+    def forests(max_depth: int | None = None) -> tuple[Any, Any]:
         options = {"n_estimators": 3, "max_features": None, "min_samples_leaf": 2}
         return ExtraTreesClassifier(**options), ExtraTreesRegressor(**options)
 

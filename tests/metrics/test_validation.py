@@ -14,6 +14,7 @@ from sklearn_disent.metrics import (
     mig_sup_score,
     minimality_score,
 )
+from sklearn_disent.metrics._few_rows import rows_of
 from sklearn_disent.metrics._validation import (
     check_codes,
     check_data,
@@ -71,6 +72,17 @@ def test_columns_that_numpy_has_no_type_for_are_named():
         check_factors(frame)
     with pytest.raises(ValueError, match="codes cannot be read as an array"):
         check_codes(frame)
+
+
+def test_rows_drawn_of_any_container_stay_what_they_are():
+    torch, rows = pytest.importorskip("torch"), np.array([0, 2])
+    numbers = np.arange(8).reshape(4, 2)
+    masked = rows_of(np.ma.masked_array(numbers, numbers == 5), rows)
+    assert masked.mask.tolist() == [[False, False], [False, True]]
+    tensor = torch.tensor(numbers, dtype=torch.bfloat16, requires_grad=True)
+    np.testing.assert_array_equal(rows_of(tensor, rows), numbers[rows])
+    sparse = csr_array(numbers)
+    assert rows_of(sparse, rows) is sparse
 
 
 def test_polars_frame_with_strings_equals_list():

@@ -270,4 +270,8 @@ def _kernel_ridge(X: NDArray, Y: NDArray, seed: int) -> _Regression:
 
     own = features(X)
     ridge = Ridge(1e-3).fit(own, Y)
-    return _Regression(ridge.predict(own), lambda new: ridge.predict(features(new)))
+
+    def predict(features: NDArray) -> NDArray:  # of a single column scikit-learn makes a vector
+        return np.reshape(ridge.predict(features), (len(features), Y.shape[1]))
+
+    return _Regression(predict(own), lambda new: predict(features(new)))

@@ -10,8 +10,6 @@ test compares with ``RandomForestClassifier(max_depth=None)``, whose trees are a
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bagged_mean"]
-
 # The probability that none of so many nearest values is drawn is below exp(-28) = 7e-13.
 _N_NEAREST = 28
 # Numbers in the largest array.

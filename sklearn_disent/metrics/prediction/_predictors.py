@@ -507,7 +507,8 @@ def grow_until(
     importance = np.mean(parts, axis=0) if parts else []
     return [
         (
-            weights,
+            # As that of a forest: trees of a single node do not count.
+            weights / (weights.sum() or 1.0),
             np.full(len(task.test), task.y[task.train[0]])
             if model is None
             else np.asarray(model.predict(task.X[task.test])),
