@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from numbers import Real
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from .._params import (
     AtLeastTwo,
+    Interval,
     NonNegativeFloat,
     PositiveInt,
     PositiveShare,
@@ -18,8 +20,9 @@ from .._params import (
 )
 
 Floats = NDArray[np.float64]
+Variance = Annotated[float, Interval(Real, 0, 3, closed="right")]
 
-VARIANCES = (0.5, 3.0)
+LARGEST_VARIANCE = 3.0
 MEANS = (-5.0, 5.0)
 CONDITION = 4.0  # largest condition number of a layer
 
@@ -29,9 +32,9 @@ Nonlinear ICA with an auxiliary variable
 
 {n_sources} sources, independent given the segment u of {n_segments}: {distribution}, with
 {modulated} drawn once for each source and segment (variances uniform on
-[0.5, 3], means on [-5, 5]; what is not modulated is 1 and 0). They are mixed into {n_features}
-features by {n_layers} linear layers with leaky ReLU between them, which is invertible. target holds
-the sources.
+[{least_variance:g}, 3], means on [-5, 5]; what is not modulated is 1 and 0). They are mixed into
+{n_features} features by {n_layers} linear layers with leaky ReLU between them, which is invertible.
+target holds the sources.
 
 Source of the model: A. Hyvärinen and H. Morioka (2016). Unsupervised Feature Extraction by
 Time-Contrastive Learning and Nonlinear ICA. NIPS. I. Khemakhem, D. P. Kingma, R. P. Monti and
@@ -86,14 +89,18 @@ def _layer(n_in: int, n_out: int, rng: np.random.RandomState) -> Floats:
 
 
 def _modulate(
-    n_segments: int, n_sources: int, modulation: str, rng: np.random.RandomState
+    n_segments: int,
+    n_sources: int,
+    modulation: str,
+    least_variance: float,
+    rng: np.random.RandomState,
 ) -> tuple[Floats, Floats]:
     """Means and standard deviations (n_segments, n_sources) of the sources."""
     means, scales = np.zeros((n_segments, n_sources)), np.ones((n_segments, n_sources))
     if modulation != "scale":
         means = rng.uniform(*MEANS, size=means.shape)
     if modulation != "mean":
-        scales = np.sqrt(rng.uniform(*VARIANCES, size=scales.shape))
+        scales = np.sqrt(rng.uniform(least_variance, LARGEST_VARIANCE, size=scales.shape))
     return means, scales
 
 
@@ -107,6 +114,7 @@ def make_nonlinear_ica(
     n_layers: PositiveInt = 3,
     distribution: Literal["gaussian", "laplace"] = "gaussian",
     modulation: Literal["scale", "mean", "both"] = "both",
+    least_variance: Variance = 0.5,
     negative_slope: PositiveShare = 0.2,
     noise: NonNegativeFloat = 0.0,
     shuffle: bool = True,
@@ -150,8 +158,12 @@ def make_nonlinear_ica(
         Distribution of a source within a segment.
 
     modulation : {"scale", "mean", "both"}, default="both"
-        What changes with the segment: variances, uniform on [0.5, 3], means, uniform on [-5, 5],
-        or both. What does not change is 1 or 0.
+        What changes with the segment: variances, uniform on [`least_variance`, 3], means, uniform
+        on [-5, 5], or both. What does not change is 1 or 0.
+
+    least_variance : float in (0, 3], default=0.5
+        The smaller it is, the more segments differ, and the sooner a model can tell sources apart.
+        0.5 is that of [2]_; the scales of [1]_ go down to 0.
 
     negative_slope : float in (0, 1], default=0.2
         Slope of the leaky ReLU below 0; 1 makes the mixing linear.
@@ -233,7 +245,7 @@ def make_nonlinear_ica(
     rng = check_random_state(random_state)
     widths = [n_sources] * n_layers + [width]
     mixing = LeakyMixing(tuple(_layer(a, b, rng) for a, b in pairwise(widths)), negative_slope)
-    means, scales = _modulate(n_segments, n_sources, modulation, rng)
+    means, scales = _modulate(n_segments, n_sources, modulation, least_variance, rng)
     u = np.sort(np.arange(n_samples, dtype=np.int64) % n_segments)
     if shuffle:
         u = rng.permutation(u)
@@ -253,6 +265,7 @@ def make_nonlinear_ica(
         n_features=width,
         n_layers=n_layers,
         distribution=distribution.capitalize(),
+        least_variance=least_variance,
         modulated={"scale": "variances", "mean": "means", "both": "means and variances"}[
             modulation
         ],

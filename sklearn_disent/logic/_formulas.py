@@ -172,7 +172,7 @@ class Moment:
                 new = xp.max(values, axis=-1)
                 total = new if total is None else xp.maximum(total, new)
                 continue
-            with np.errstate(over="ignore"):  # beyond the largest number is infinity
+            with np.errstate(over="ignore"):  # what is too large to be squared is infinitely false
                 new = xp.sum(values if self.power == 1 else values**self.power, axis=-1)
             some = xp.any(values > 0, axis=-1)
             total = new if total is None else total + new

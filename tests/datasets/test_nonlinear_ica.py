@@ -120,3 +120,16 @@ def test_ica_refuses_bad_parameters():
     for options in ({"negative_slope": 0}, {"n_segments": 1}, {"distribution": "cauchy"}):
         with pytest.raises(InvalidParameterError):
             make_nonlinear_ica(**options)
+
+
+def test_ica_variances_begin_where_asked():
+    near, far = (
+        make_nonlinear_ica(100, n_segments=50, least_variance=v, random_state=0)
+        for v in (2.9, 0.01)
+    )
+    assert 2.9 <= near.scales.min() ** 2 <= near.scales.max() ** 2 <= 3.0
+    assert far.scales.min() ** 2 < 0.2
+    assert "[0.01, 3]" in far.DESCR
+    np.testing.assert_array_equal(near.mixing.weights, far.mixing.weights)
+    with pytest.raises(InvalidParameterError, match="least_variance"):
+        make_nonlinear_ica(100, least_variance=4.0)

@@ -52,11 +52,11 @@ def test_a_call_is_a_function_of_its_number():
     assert str(fuzzer.make_data(first)) == str(fuzzer.make_data(again))
 
 
-def test_all_metrics_and_estimators_are_called_and_most_calls_reach_a_value():
+def test_all_metrics_and_estimators_are_called_and_a_plain_call_reaches_a_value():
     calls = [fuzzer.make_call(number) for number in range(N_DEFAULT)]
     counts = Counter(call.target for call in calls)
     assert set(counts) == {*fuzzer.METRICS, *fuzzer.ESTIMATORS}
-    assert min(counts.values()) >= 20
+    assert min(counts.values()) >= 10
     plain = fuzzer.Call(
         "mig_score",
         0,
@@ -73,7 +73,7 @@ def test_all_metrics_and_estimators_are_called_and_most_calls_reach_a_value():
         (float("nan"), (0, 1), "without a warning"),
         (1.5, (0, 1), "without a warning"),
         (np.array([0.5, np.nan]), (0, 1), "without a warning"),
-        (None, (0, 1), "without a warning"),
+        (None, (0, 1), "NoneType returned"),
         (1, (0, 1), "int returned"),
     ],
 )

@@ -42,6 +42,20 @@ def test_dependence_through_another_factor_is_not_found():
     assert tmex_error(factors, codes, **CHEAP) == 0.0
 
 
+def test_level_is_kept():
+    """Of 120 pairs without dependence, about six may be found at a level of 0.05."""
+    noise = np.random.default_rng(1).normal(size=(200, 40))
+    found = tmex_error(FACTORS[:200], noise, **CHEAP, return_matrix=True)[1]
+    assert found.mean() < 0.08
+
+
 def test_graph_is_checked():
     with pytest.raises(ValueError, match="zeros and ones with 3 rows"):
         tmex_error(FACTORS, FACTORS, graph=np.eye(2))
+
+
+def test_matrix_of_one_code_has_one_column():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(5, size=(60, 2))
+    codes = factors[:, :1] + 0.1 * rng.normal(size=(60, 1))
+    assert tmex_error(factors, codes, random_state=0, return_matrix=True)[1].shape == (2, 1)

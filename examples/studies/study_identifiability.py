@@ -1,0 +1,230 @@
+"""
+Study: what structure in the data, or in the model, buys
+========================================================
+
+Two claims about models of this library, each of two models with the same networks, data and number
+of training steps, and the same number of settings to choose from:
+
+- An auxiliary variable identifies nonlinear mixtures: :class:`IdentifiableVAE` (Khemakhem et al.,
+  2020) has a higher MCC than a VAE, which has no claim to it.
+- Latent quantization disentangles: :class:`QuantizedAE` (Hsu et al., 2023) has a higher InfoM and
+  InfoE than BetaVAE on rendered sprites.
+
+Settings are chosen by the mean score on seeds that are not used again. On the other seeds the 90 %
+interval of the difference, a bootstrap over seeds, is above zero: HOLDS. Below zero: FAILS. Else:
+NOT DECIDED.
+
+What was chosen here:
+
+- Sources and mixtures differ from seed to seed; sprites are the same, and seeds are those of the
+  models. Scores are of the rows that models were trained on, as in the papers.
+- The contrast of the variances in the mixtures was chosen on seeds 101 and 102. The settings to
+  choose from were revised once, after a look at the seed for choosing: 16, at which BetaVAE
+  collapsed, gave way to 8.
+- Weight decay acts by its product with the number of steps, of which the paper has a hundred times
+  as many: hence the larger weights to choose from.
+- InfoM and InfoE have two readings. As published, values of quantized latents are classes: counted
+  for InfoM, and indicators for InfoE, which gives the regression many times as many inputs; the
+  latents of the VAE are numbers, with information by nearest neighbours. Alike: the latents of both
+  are numbers, with information in 20 bins. Settings are chosen by the second.
+
+Run ``python study_identifiability.py``: sprites of 16 x 16 pixels and small networks, minutes on
+two cores. ``--full`` has 32 pixels, convolutions and ten seeds. ``--minutes`` ends a run in time,
+and the next one goes on.
+"""
+
+import warnings
+from functools import lru_cache
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from _study import Study, bootstrap, shrink
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from sklearn_disent.datasets import make_dsprites, make_nonlinear_ica
+from sklearn_disent.exceptions import DegenerateScoreWarning, TrainingWarning
+from sklearn_disent.metrics import infoe_score, infom_score, mcc_score
+from sklearn_disent.models import VAE, BetaVAE, IdentifiableVAE, QuantizedAE
+
+ICA, SPRITES = "nonlinear ICA", "sprites"
+# Per part: the model that should do worse, the one that should do better, and the settings of each.
+MODELS = {
+    ICA: {
+        "VAE": [{"sigma": sigma} for sigma in (0.1, 0.3, 0.5)],
+        "IdentifiableVAE": [{"sigma": sigma} for sigma in (0.1, 0.3, 0.5)],
+    },
+    SPRITES: {
+        "BetaVAE": [{"beta": beta} for beta in (1.0, 4.0, 8.0)],
+        "QuantizedAE": [{"weight_decay": decay} for decay in (0.1, 1.0, 5.0)],
+    },
+}
+CLASSES = {c.__name__: c for c in (VAE, IdentifiableVAE, BetaVAE, QuantizedAE)}
+CHOSEN_BY = {ICA: ["mcc"], SPRITES: ["infom", "infoe"]}
+CLAIMS = {
+    ICA: ["mcc"],
+    SPRITES: ["infom", "infoe", "infom_published", "infoe_published"],
+}
+LABELS = {
+    "mcc": "MCC",
+    "infom": "InfoM, latents alike",
+    "infoe": "InfoE, latents alike",
+    "infom_published": "InfoM as published",
+    "infoe_published": "InfoE as published",
+}
+SMALL = {
+    "ica": {"n_samples": 4000, "n_sources": 3, "n_segments": 20, "n_layers": 2,
+            "modulation": "scale", "least_variance": 0.05},
+    "sprites": {"orientation": [0], "scale": [0, 2, 5], "posX": range(0, 32, 2),
+                "posY": range(0, 32, 2)},
+    "n_pixels": 16,
+    "ica_net": {"n_components": 3, "architecture": "mlp", "module__hidden_sizes": [64, 64],
+                "module__init": "he", "batch_size": 200, "lr": 3e-3, "max_epochs": 60},
+    "sprites_net": {"n_components": 8, "architecture": "mlp", "module__hidden_sizes": [128, 128],
+                    "module__init": "he", "batch_size": 128, "lr": 2e-3, "max_epochs": 100},
+    "chosen_on": [100],
+    "judged_on": [0, 1, 2],
+}  # fmt: skip
+FULL = {
+    "ica": {"n_samples": 40_000, "n_sources": 5, "n_segments": 40, "n_layers": 3,
+            "modulation": "scale"},
+    "sprites": {"orientation": range(0, 40, 4), "posX": range(0, 32, 2), "posY": range(0, 32, 2)},
+    "n_pixels": 32,
+    "ica_net": {**SMALL["ica_net"], "n_components": 5, "module__hidden_sizes": [128, 128]},
+    "sprites_net": {"n_components": 10, "architecture": "burgess", "module__init": "he",
+                    "batch_size": 128, "lr": 1e-3, "max_epochs": 50},
+    "chosen_on": [100, 101, 102],
+    "judged_on": list(range(10)),
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def sprites(n_pixels, factors):
+    """Images in [0, 1], and the factors that vary."""
+    data = make_dsprites(factors=dict(factors), image_size=32, random_state=0)
+    images = shrink(np.asarray(data.images, dtype=np.float32), 32 // n_pixels)
+    return images / images.max(), data.target[:, np.ptp(data.target, axis=0) > 0]
+
+
+def measure(settings, part, model, setting, seed):
+    """Scores of one model."""
+    torch.set_num_threads(1)  # the number of threads may change the last bits
+    for kind in (TrainingWarning, DegenerateScoreWarning):  # latents that are not used
+        warnings.simplefilter("ignore", kind)
+    options = MODELS[part][model][setting]
+    if part == ICA:
+        data = make_nonlinear_ica(**settings["ica"], random_state=seed)
+        X = StandardScaler().fit_transform(data.data)
+        net = CLASSES[model](**settings["ica_net"], **options, random_state=seed)
+        net.fit(X, u=data.u) if model == "IdentifiableVAE" else net.fit(X)
+        scores = {"mcc": mcc_score(data.target, net.transform(X))}
+        weak = {"up_to": "linear", "random_state": 0}
+        scores["mcc_weak"] = mcc_score(data.target, net.transform(X), **weak)
+    else:
+        factors = tuple((name, tuple(values)) for name, values in settings["sprites"].items())
+        X, y = sprites(settings["n_pixels"], factors)
+        net = CLASSES[model](**settings["sprites_net"], **options, random_state=seed).fit(X)
+        scores = infomec(y, net.transform(X), model == "QuantizedAE")
+    return [{"score": name, "value": value} for name, value in scores.items()]
+
+
+def infomec(y, codes, quantized):
+    """InfoM and InfoE in both readings, and the number of latents that vary."""
+    scores = {
+        "infom": infom_score(y, codes, method="binned"),
+        "infoe": infoe_score(y, codes),
+        "active": float((codes.std(axis=0) > 0.01).sum()),
+    }
+    if not quantized:
+        published = infom_score(y, codes, random_state=0), scores["infoe"]
+    else:
+        indicators = OneHotEncoder(sparse_output=False, drop="if_binary").fit_transform(codes)
+        by_value = infom_score(y, codes, method="binned", n_bins=None, min_range=0.0)
+        published = by_value, infoe_score(y, indicators)
+    return scores | dict(zip(("infom_published", "infoe_published"), published))
+
+
+def best_setting(frame, part, model):
+    """The number of the setting with the best mean score on the seeds for choosing."""
+    own = frame[(frame.part == part) & (frame.model == model)]
+    own = own[own.score.isin(CHOSEN_BY[part])]
+    return int(own.groupby("setting").value.mean().idxmax())
+
+
+def gap(first, second):
+    return second.mean() - first.mean()
+
+
+def judged(frame, part, chosen):
+    """Lines about the claims of a part."""
+    first, second = MODELS[part]
+    lines = [f"{part}: {model}({written(part, model, chosen)})" for model in (first, second)]
+    for score in CLAIMS[part]:
+        values = [values_of(frame, part, model, score) for model in (first, second)]
+        found = bootstrap(gap, *values)
+        numbers = [" ".join(f"{value:.3f}" for value in row) for row in values]
+        lines += [
+            f"  {second} has the higher {LABELS[score]}: {found.outcome()}. {found}",
+            f"    {first} {numbers[0]}; {second} {numbers[1]}",
+        ]
+    return lines
+
+
+def written(part, model, chosen):
+    options = MODELS[part][model][chosen[part, model]]
+    return ", ".join(f"{name}={value!r}" for name, value in options.items())
+
+
+def values_of(frame, part, model, score):
+    own = frame[(frame.part == part) & (frame.model == model) & (frame.score == score)]
+    return own.sort_values("seed").value.to_numpy()
+
+
+def draw(study, frame):
+    """Scores of every seed, both models side by side."""
+    pairs = [(part, score) for part in MODELS for score in CLAIMS[part]]
+    figure, axes = plt.subplots(1, len(pairs), figsize=(11, 3), layout="constrained", sharey=True)
+    for ax, (part, score) in zip(axes, pairs):
+        for place, model in enumerate(MODELS[part]):
+            values = values_of(frame, part, model, score)
+            ax.plot(np.full(len(values), place), values, "o", alpha=0.7)
+            ax.plot([place - 0.2, place + 0.2], [values.mean()] * 2, "k-")
+        ax.set_xticks([0, 1], list(MODELS[part]), rotation=20)
+        ax.set(title=LABELS[score].replace(",", ",\n"), xlim=(-0.5, 1.5), ylim=(0, 1.02))
+        ax.title.set_fontsize(9)
+    study.figure("seeds", figure)
+
+
+def main():
+    """Choose settings on some seeds, judge the models on others, draw and tell."""
+    study = Study("identifiability", __doc__, SMALL, FULL)
+
+    def measured(table, cells):
+        def one(part, model, setting, seed):
+            return measure(study.settings, part, model, setting, seed)
+
+        study.parallel_rows(table, cells, one)
+        return study.rows(table, cells, one)  # ends with a message if the time was over before
+
+    tried = [
+        {"part": part, "model": model, "setting": setting, "seed": seed}
+        for seed in study["chosen_on"]
+        for part in MODELS
+        for model, settings in MODELS[part].items()
+        for setting in range(len(settings))
+    ]
+    frame = measured("choice", tried)
+    chosen = {(p, model): best_setting(frame, p, model) for p in MODELS for model in MODELS[p]}
+    final = [
+        {"part": part, "model": model, "setting": setting, "seed": seed}
+        for seed in study["judged_on"]
+        for (part, model), setting in chosen.items()
+    ]
+    frame = measured("scores", final)
+    draw(study, frame)
+    lines = [f"Settings chosen on seeds {study['chosen_on']}, judged on {study['judged_on']}."]
+    study.text(lines + [line for part in MODELS for line in judged(frame, part, chosen)])
+
+
+if __name__ == "__main__":
+    main()
