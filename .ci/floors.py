@@ -41,7 +41,8 @@ if __name__ == "__main__":
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     oldest = floors(project, *sys.argv[1:])
     # Old builds of torch bring gigabytes of GPU libraries: the tested version, unless asked for.
-    # Its declared bound is argued, not tested: no name used here is newer than torch 2.0.
+    # Its declared bound is argued, not tested: the newest thing asked for is Adam with fused=True
+    # on a CPU, of torch 2.4; exports to ONNX ask for dynamo=True, of torch 2.5.
     oldest["torch"] = os.environ.get("FLOORS_TORCH") or tested("torch")
     for name in sorted(oldest, key=str.lower):
         print(f"{name}=={oldest[name]}")

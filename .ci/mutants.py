@@ -165,9 +165,10 @@ def tests_of(path: str) -> list[str]:
     pattern = re.compile("|".join(words))
     chosen = [f for f in files if pattern.search(f.read_text() + f.name) or f.parent == own != room]
     first = [f for f in chosen if f.stem == f"test_{source.stem.strip('_')}"]
-    # Recorded values, which whatever a room computes goes into.
-    recorded = [f for f in files if f.name in ("test_pixels.py", "test_golden.py")]
-    return [str(f) for f in dict.fromkeys([*first, *recorded, *(chosen or files)])]
+    # Recorded values, which whatever a room computes goes into: pixels are cheap, golden ones last.
+    pixels, golden = ([f for f in files if f.name == f"test_{n}.py"] for n in ("pixels", "golden"))
+    rest = [f for f in chosen or files if f not in golden]
+    return [str(f) for f in dict.fromkeys([*first, *pixels, *rest, *golden])]
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):

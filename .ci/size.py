@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tokenize
 from collections import Counter
 from pathlib import Path
@@ -42,6 +43,38 @@ def code_lines(text):
     return lines, tree
 
 
+def stores(node):
+    """Whether a statement of ``__init__`` only stores a parameter: ``self.beta = beta``."""
+    return (
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.targets[0].attr == node.value.id
+    )
+
+
+def without_parameters(text):
+    """The text with empty lines for imports, docstrings and all that states parameters.
+
+    These are signatures with their decorators, annotated fields of classes, and the statements of
+    ``__init__`` that store.
+    """
+    lines, tree = code_lines(text)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            lines -= set(range(first, node.body[0].lineno))
+            if node.name == "__init__":
+                lines -= set().union(*(span(item) for item in node.body if stores(item)))
+        elif isinstance(node, ast.ClassDef):
+            fields = (item for item in node.body if isinstance(item, ast.AnnAssign))
+            lines -= set().union(*map(span, fields))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            lines -= span(node)
+    numbered = enumerate(text.split("\n"), 1)
+    return "\n".join(line if number in lines else "" for number, line in numbered)
+
+
 def duplicates(folder):
     """How many pairs of places share lines, where the command that counts them is there."""
     if not shutil.which("duplicates"):
@@ -52,6 +85,16 @@ def duplicates(folder):
         text=True,
     )
     return run.stdout.split("\n")[0]
+
+
+def duplicates_of_logic(folder):
+    """The same without imports, docstrings and parameters."""
+    with tempfile.TemporaryDirectory() as copy:
+        for path in folder.rglob("*.py"):
+            target = Path(copy) / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(without_parameters(path.read_text()))
+        return duplicates(copy)
 
 
 def main(folder):
@@ -84,6 +127,7 @@ def main(folder):
     ]
     print(f"\n{len(private)} modules import scikit-learn's private validation")
     print(f"duplicates: {duplicates(folder)}")
+    print(f"without docstrings and parameters: {duplicates_of_logic(folder)}")
 
 
 if __name__ == "__main__":

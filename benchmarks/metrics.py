@@ -10,18 +10,20 @@ SECTIONS at the end lists them.
 """
 
 import argparse
-import importlib
 import os
 import resource
 import subprocess
 import sys
 import time
 import tracemalloc
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+import peers
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.feature_selection import mutual_info_classif
 from sklearn.linear_model import Lasso, LogisticRegression
@@ -39,11 +41,9 @@ from sklearn_disent.metrics import (
     infom_score,
     informativeness_distance,
     irs_score,
-    mig_score,
     modularity_distance,
     r_factor_vae_score,
     relevance_matrix,
-    sap_score,
     udr_score,
     unconfoundedness_score,
 )
@@ -305,53 +305,49 @@ def section_report(quick: bool) -> None:
     report_ratio("  against DCI by lasso", whole, lasso)
 
 
-def section_disent(quick: bool) -> None:
-    """The same scores by the package disent, if it is installed: functions of arrays alone."""
-    try:
-        names = ("_dci", "_mig", "_sap", "_unsupervised", "utils")
-        dci, mig, sap, unsupervised, utils = (
-            importlib.import_module(f"disent.metrics.{name}") for name in names
+def section_peers(quick: bool, page: bool = False) -> None:
+    """Each metric beside every peer that can be imported; within 10 % or 5 ms of the fastest?"""
+    rows = peers.compare(*make_data(1000 if quick else 10_000), n_rounds=1 if quick else 3)
+    if page:
+        header = ("metric", "peer", "ours (ms)", "theirs (ms)", "theirs / ours", "fast enough")
+        peers.write_table("peers", header, rows)
+
+
+def section_growth(quick: bool, page: bool = False) -> None:
+    """Seconds of every metric of the report up to a million rows, and the fitted exponent."""
+    sizes = (1000, 10_000, 100_000) if quick else (1000, 10_000, 100_000, 1_000_000)
+    rows = peers.growth(make_data, sizes, Path(".growth.json"))
+    if page:
+        header = ("metric", *(f"{n:,} rows (s)" for n in sizes), "exponent")
+        peers.write_table("growth", header, rows)
+
+
+def section_whole(quick: bool) -> None:
+    """The whole report at the rows of dSprites, in a process of its own: time and memory."""
+    for n_samples in (10_000,) if quick else (10_000, 737_280):
+        command = [sys.executable, __file__, "--report-rows", str(n_samples)]
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        seconds, peak = map(float, output.split())
+        bounds = (6, 3) if n_samples == 10_000 else (60, 3)
+        report(
+            f"report, all metrics, {n_samples:,} rows",
+            f"{seconds:.1f} s, peak {peak:.2f} GB",
+            f"at most {bounds[0]} s and {bounds[1]} GB",
+            seconds <= bounds[0] and peak <= bounds[1],
         )
-    except ImportError as error:
-        report("disent", f"left out: {error}")
-        return
-    factors, codes = make_data(10_000)
-    mus, ys = codes.T, factors.T
-    n_repeats = 1 if quick else 3
-    for name, ours, theirs in (
-        ("MIG", lambda: mig_score(factors, codes), lambda: mig._compute_mig(mus, ys)),
-        (
-            "SAP by r^2",
-            lambda: sap_score(factors, codes),
-            lambda: sap._compute_sap(mus, ys, None, None, True),
-        ),
-        (
-            "Gaussian total correlation",
-            lambda: gaussian_total_correlation_error(codes),
-            lambda: unsupervised._gaussian_total_correlation(np.cov(mus)),
-        ),
-        (
-            "mutual information of codes",
-            lambda: code_mutual_info_error(codes),
-            lambda: utils.discrete_mutual_info(*[utils.histogram_discretize(mus)] * 2),
-        ),
-    ):
-        report_ratio(f"{name}, 10,000 rows", best_time(ours, n_repeats), best_time(theirs, 1))
-    difference = mig_score(factors, codes) - mig._compute_mig(mus, ys)["mig.discrete_score"]
-    report("  MIG: difference", f"{difference:.1e}", "1e-12", abs(difference) < 1e-12)
-    # Boosting takes minutes on all rows.
-    n = 200 if quick else 1000
-    few, test = slice(0, n), slice(n, 2 * n)
-    theirs = processor_time(
-        lambda: dci._compute_dci(mus[:, few], ys[:, few], mus[:, test], ys[:, test])
-    )
-    split = (np.arange(n), np.arange(n, 2 * n))
-    data = factors[: 2 * n], codes[: 2 * n]
-    ours = processor_time(lambda: dci_scores(*data, split=split, random_state=0))
-    report_ratio(f"DCI, {n:,} rows to fit on", ours, theirs, at_least=20)
 
 
-SECTIONS: dict[str, Callable[[bool], None]] = {
+def measure_report(n_samples: int) -> None:
+    """Processor seconds of one report, and peak memory in GB."""
+    factors, codes = make_data(n_samples)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seconds = processor_time(lambda: disentanglement_report(factors, codes, random_state=0))
+    unit = 1e9 if sys.platform == "darwin" else 1e6
+    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)
+
+
+SECTIONS: dict[str, Callable[..., None]] = {
     "information": section_information,
     "scaling": section_scaling,
     "dci": section_dci,
@@ -359,25 +355,35 @@ SECTIONS: dict[str, Callable[[bool], None]] = {
     "unsupervised": section_unsupervised,
     "logical": section_logical,
     "report": section_report,
-    "disent": section_disent,
+    "whole": section_whole,
+    "peers": section_peers,
+    "growth": section_growth,
 }
+# Sections whose tables stand in docs/guide/speed.rst.
+ON_PAGE = ("peers", "growth")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument("--quick", action="store_true", help="fewer rows and repetitions")
+    parser.add_argument("--page", action="store_true", help="write tables into the guide")
     parser.add_argument("--rows", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--report-rows", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.rows is not None:
         measure_rows(arguments.rows)
+        return
+    if arguments.report_rows is not None:
+        measure_report(arguments.report_rows)
         return
     unknown = set(arguments.sections) - set(SECTIONS)
     if unknown:
         parser.error(f"unknown sections {sorted(unknown)}, choose from {list(SECTIONS)}")
     for name in arguments.sections or SECTIONS:
         print(f"# {name}: {SECTIONS[name].__doc__}")
-        SECTIONS[name](arguments.quick)
+        options = {"page": arguments.page} if name in ON_PAGE else {}
+        SECTIONS[name](arguments.quick, **options)
 
 
 if __name__ == "__main__":

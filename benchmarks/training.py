@@ -8,6 +8,7 @@ difference between their mean losses shows that they do the same work. Where pyt
     python benchmarks/training.py            # speed, batch 64 and 256
     python benchmarks/training.py --models   # images/s of all models, cost relative to BetaVAE
     python benchmarks/training.py --memory   # peak memory of fit on 100,000 images
+    python benchmarks/training.py --limit    # FactorVAE, and what its discriminator costs alone
 """
 
 import argparse
@@ -213,6 +214,45 @@ def costs(batch_size: int, n_steps: int, n_repeats: int) -> None:
         print(f"batch {batch_size}: {name:24} {len(X) / min(values):6.0f} images/s, {ratio:.2f}")
 
 
+def limit(batch_size: int, n_steps: int, n_repeats: int) -> None:
+    """FactorVAE's cost relative to BetaVAE, beside the least that its discriminator allows.
+
+    The least is one pass forward and one backward over the codes and the permuted codes of a batch,
+    and one step of fused Adam, by a bare loop: FactorVAE's single pass serves both of its losses.
+    """
+    X = make_dsprites(batch_size * n_steps, random_state=0).images
+    options = {"batch_size": batch_size, "max_epochs": 1, "random_state": 0, "warm_start": True}
+    pair = [
+        model.set_params(**options).fit(X[: 2 * batch_size])
+        for model in (BetaVAE(), models.FactorVAE())
+    ]
+    discriminator = copy.deepcopy(pair[1].discriminator_)
+    optimizer = torch.optim.Adam(discriminator.parameters(), lr=1e-4, fused=True)
+
+    def bare() -> None:
+        for _ in range(n_steps):
+            codes = torch.randn(2 * batch_size, 10, requires_grad=True)
+            optimizer.zero_grad()
+            discriminator(codes).diff(dim=1).sum().backward()
+            optimizer.step()
+
+    times = []
+    for _ in range(n_repeats):
+        row = []
+        for run in (lambda: pair[0].fit(X), lambda: pair[1].fit(X), bare):
+            start = time.process_time()
+            with models.freed_memory_kept():
+                run()
+            row.append(time.process_time() - start)
+        times.append(row)
+    base, whole, alone = np.array(times).T
+    print(
+        f"batch {batch_size}: FactorVAE {np.median(whole / base):.2f} times BetaVAE, of which the "
+        f"discriminator alone takes {np.median(alone / base):.2f}: the least is "
+        f"{np.median(1 + alone / base):.2f}"
+    )
+
+
 def memory() -> None:
     """Peak memory with and without the fit, each in a process of its own."""
     code = (
@@ -243,6 +283,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memory", action="store_true", help="measure memory instead of speed")
     parser.add_argument("--models", action="store_true", help="all models, relative to BetaVAE")
+    parser.add_argument("--limit", action="store_true", help="FactorVAE and its discriminator")
     parser.add_argument("--threads", type=int, default=1, help="torch threads")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=4)
@@ -250,6 +291,9 @@ if __name__ == "__main__":
     torch.set_num_threads(options.threads)
     if options.memory:
         memory()
+    elif options.limit:
+        for batch_size, share in ((64, 1), (256, 4)):
+            limit(batch_size, options.steps // share, options.repeats)
     elif options.models:
         for batch_size, share in ((64, 1), (256, 4)):
             costs(batch_size, options.steps // share, options.repeats)

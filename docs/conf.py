@@ -27,6 +27,7 @@ extensions = [
     "sphinx_design",
     "mathml",
     "public_names",
+    "study_results",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]

@@ -26,6 +26,15 @@ def plain_tensor(values: Any) -> Any:
     return values.float() if is_short else values
 
 
+def is_missing(value: Any) -> bool:
+    """Whether one entry is None, nan or pandas.NA."""
+    # pandas.NA is recognized by its name: compared with anything it gives NA, and pandas is
+    # optional.
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
 def as_array(values: Any, name: str) -> NDArray:
     """An array of whatever is one; masked entries are missing values, nan or None."""
     try:

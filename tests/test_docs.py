@@ -19,8 +19,7 @@ import sklearn_disent
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [
-    ROOT / "README.md",
+PAGES = [  # README's code runs in test_package.py
     DOCS / "index.rst",
     DOCS / "quickstart.rst",
     *sorted((DOCS / "guide").glob("*.rst")),
@@ -200,12 +199,17 @@ def test_blocks_are_found_and_fail_when_wrong():
 
 
 @functools.cache
-def public_names():
-    """The extension that writes lists of public names."""
-    spec = importlib.util.spec_from_file_location("public_names", DOCS / "_ext" / "public_names.py")
+def extension(name):
+    """An extension of the documentation."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def public_names():
+    """The extension that writes lists of public names."""
+    return extension("public_names")
 
 
 def listed(page):
@@ -241,6 +245,22 @@ def test_lists_of_public_names_write_themselves():
     assert "   sap_score" in rest
     with pytest.raises(ValueError, match="lists nothing"):
         expanded(f"{page} attic\n")
+
+
+def test_pages_show_the_results_that_are_there(tmp_path):
+    page = "Before.\n\n.. study-results:: toy\n\n   curve: A curve.\n   other: Another.\n\nAfter.\n"
+    expanded = extension("study_results").expanded
+    assert expanded(page, tmp_path) == "Before.\n\nNothing of it has been run yet.\n\nAfter.\n"
+    results = tmp_path / "results" / "toy"
+    results.mkdir(parents=True)
+    for name in ("summary.txt", "curve.png", "scores.csv"):
+        (results / name).touch()
+    found = expanded(page, tmp_path)
+    assert ".. literalinclude:: results/toy/summary.txt\n" in found
+    assert ".. figure:: results/toy/curve.png\n   :alt: A curve.\n\n   A curve.\n" in found
+    assert ":download:`scores.csv <results/toy/scores.csv>`" in found
+    assert "other" not in found
+    assert found.endswith("\n\nAfter.\n")
 
 
 def test_install_page_lists_every_extra():

@@ -222,6 +222,8 @@ def quoted(value):
 
 
 def problems_of_text(name):
+    if re.search(r"^ *\w+ : .*\\$", OBJECTS[name].__doc__, flags=re.MULTILINE):
+        yield "a raw docstring does not join lines at a backslash: Sphinx warns"
     for entry in documented(name):
         if not entry.type and not entry.name.startswith("*"):
             yield f"{entry.name}: say what it is, after ' : '"

@@ -9,6 +9,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted([*ROOT.glob("plot_*.py"), *ROOT.glob("studies/study_*.py")])
+# Studies of hours: the first minutes of a part of them.
+OPTIONS = {
+    "study_dependent_factors": ["--minutes", "3", "--datasets", "dsprites", "--jobs", "1"],
+}
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("plot_*.py")), ids=lambda path: path.stem)
@@ -24,7 +28,7 @@ def test_example_runs(path, tmp_path):
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     environment.pop("OMP_NUM_THREADS", None)  # as a user would run it
     done = subprocess.run(
-        [sys.executable, str(path)],
+        [sys.executable, str(path), *OPTIONS.get(path.stem, [])],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

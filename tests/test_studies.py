@@ -1,12 +1,17 @@
 """What the studies share: tables that grow, and are not measured twice."""
 
+import importlib
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
+
+from sklearn_disent.metrics import sufficiency_score
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "studies" / "_study.py"
 CELLS = [{"beta": beta, "seed": seed} for beta in (1.0, 4.0) for seed in (0, 1)]
@@ -23,9 +28,10 @@ def load_module():
 def make_study(monkeypatch, tmp_path):
     module = load_module()
 
-    def make(*options, settings=None):
+    def make(*options, settings=None, **further):
         monkeypatch.setattr(sys, "argv", ["study.py", "--out", str(tmp_path), *options])
-        return module.Study("toy", "A toy.", small=settings or {"n": 3}, full={"n": 1000})
+        small = settings or {"n": 3}
+        return module.Study("toy", "A toy.", small=small, full={**small, "n": 1000}, **further)
 
     return make
 
@@ -71,6 +77,28 @@ def test_study_keeps_full_runs_apart(make_study):
     small, full = make_study(), make_study("--full")
     assert (small["n"], full["n"]) == (3, 1000)
     assert small.folder != full.folder
+
+
+def test_data_of_a_script_are_loaded_once_in_each_process(monkeypatch):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    module = importlib.import_module("_study")
+    calls = []
+
+    def load(n, step=1):
+        calls.append(n)
+        return n * step
+
+    load.__module__ = "__main__"  # as in a script: sent to workers by value
+    first = module.remembered(load)
+    assert [first(3, step=2), first(3, step=2)] == [6, 6]
+    # A worker gets a new copy with every cell.
+    copied = cloudpickle.loads(cloudpickle.dumps(first))
+    assert copied(3, step=2) == 6
+    assert calls == [3]
+    assert [first(4), first(5), first(3, step=2)] == [4, 5, 6]
+    assert calls == [3, 4, 5, 3]
+    del sys.modules["_study"]
 
 
 def test_shrink_takes_means_of_blocks():
@@ -127,6 +155,142 @@ def test_intervals_of_claims_cover():
         found = module.bootstrap(lambda a, b: b.mean() - a.mean(), first, second, n_draws=200)
         covered += found.low < 0.5 < found.high
     assert 45 <= covered <= 60
+
+
+def test_study_takes_parts_and_numbers(make_study):
+    settings = {"n": 3, "sets": {"a": 1, "b": 2}, "seeds": [0, 1]}
+    options = {"settings": settings, "parts": ("sets", "seeds"), "numbers": ("n",)}
+    study = make_study("--sets", "b", "--seeds", "1", **options)
+    assert study.chosen("sets") == ["b"]
+    assert study.chosen("seeds") == [1]
+    # A part belongs to the same experiment, another number to another one.
+    assert make_study(**options).chosen("sets") == ["a", "b"]
+    with pytest.raises(SystemExit, match="other settings"):
+        make_study("--n", "4", **options)
+    with pytest.raises(SystemExit, match=r"--sets must be among \['a', 'b'\], got \['c'\]"):
+        make_study("--sets", "c", **options).chosen("sets")
+
+
+# -- dependent factors ---------------------------------------------------------------------------
+
+REFERENCE = Path(__file__).parent / "reference" / "metrics"
+
+
+@pytest.fixture
+def load(monkeypatch):
+    """A module of the studies by its name."""
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    yield importlib.import_module
+    for name in [name for name in sys.modules if name.startswith(("_study", "_dep", "study_dep"))]:
+        del sys.modules[name]
+
+
+# MIG, modularity and minimality of the paper's own code on reference cases.
+PUBLISHED = {
+    "toy51_a0.60_d1.00": (0.4056726881991328, 0.9982156483006404, 0.3745276302944373),
+    "toy52_b0.80": (0.727395372786364, 0.9999595053831859, 0.6431751928257968),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_rivals_are_those_of_the_published_code(load, name):
+    golden = json.loads((REFERENCE / "golden.json").read_text())[name]
+    with np.load(REFERENCE / f"{name}.npz") as data:
+        factors, codes = data["factors_int"].astype(int), data["codes"]
+    found = load("_dependence").published_scores(factors, codes)
+    ours = [found[f"{metric}_paper"] for metric in ("mig", "modularity", "minimality")]
+    assert ours == pytest.approx(PUBLISHED[name], abs=1e-9)
+    for part in ("disentanglement", "completeness"):
+        lasso = golden[f"dci.{part}"]["ubisoft[lasso,break->continue]"]
+        assert found[f"dci_{part}_paper"] == pytest.approx(lasso, abs=1e-3)
+
+
+def test_draws_repeat_the_settings_of_a_level(load):
+    levels = {"independent": ["independent"], "two pairs": ["a", "b"], "many": ["c", "d", "e", "f"]}
+    draws = load("_dependence").draws_of(levels, 3)
+    assert [draw[2] for draw in draws if draw[0] == "two pairs"] == ["a", "b", "a"]
+    assert [draw[2] for draw in draws if draw[0] == "many"] == ["c", "d", "e", "f"]
+    assert draws[0] == ("independent", 0, "independent")
+
+
+def test_pool_holds_the_images_of_all_draws_once(load):
+    dependence = load("_dependence")
+    pool = dependence.pool_of("dsprites", ("independent", "single_2_01"), 300)
+    assert len(np.unique(pool.numbers)) == len(pool.numbers)
+    independent, dependent = (pool.factors[places] for places in pool.places)
+    assert abs(np.corrcoef(independent[:, 3], independent[:, 4])[0, 1]) < 0.2
+    assert np.corrcoef(dependent[:, 3], dependent[:, 4])[0, 1] > 0.9
+
+
+def test_controls_are_as_good_as_they_are_said_to_be(load):
+    dependence = load("_dependence")
+    grid, _ = dependence.grid_of("dsprites")
+    factors = grid[np.random.RandomState(0).randint(len(grid), size=4000)]
+    scores = [
+        sufficiency_score(factors, dependence.true_codes("dsprites", factors, *options, 1))
+        for options in ((0, 0.0), (15, 0.0), (45, 0.0))
+    ]
+    assert scores[0] > scores[1] > scores[2]
+    rotated = dependence.true_codes("dsprites", factors, 45, 0.0, 1)
+    assert np.cov(rotated.T) == pytest.approx(np.eye(5), abs=0.1)
+    noisy = dependence.true_codes("dsprites", factors, 0, 0.5, 1)
+    assert noisy.var(axis=0) == pytest.approx(np.full(5, 1.25), abs=0.1)
+
+
+def test_rank_correlations_are_those_of_spearman(load):
+    block = np.random.default_rng(0).integers(6, size=(12, 3, 4)).astype(float)
+    block[:, 1, 2] = 5.0  # the same for all models: no ranking
+    block[:, 2, 3] = np.nan  # not taken on this draw
+    found = load("study_dependent_factors").rank_correlations(block)
+    assert found[0, 1] == pytest.approx(spearmanr(block[:, 0, 0], block[:, 0, 2]).statistic)
+    assert found[1, 1] == 0.0
+    assert np.isnan(found[2, 2])
+    assert np.isfinite(np.delete(found.ravel(), 8)).all()
+
+
+def made_up_models(rng, kind, n_models, follows):
+    """A table in which sufficiency follows accuracy, or nothing does."""
+    rows = []
+    for seed in range(n_models):
+        quality = rng.normal()
+        for level in ("independent", "one pair"):
+            row = {"architecture": "a", "loss": "-", "seed": seed, "level": level, "draw": 0}
+            row["accuracy"] = quality + 0.1 * rng.normal()
+            row["sufficiency"] = quality + 0.1 * rng.normal() if follows else rng.normal()
+            row |= {name: rng.normal() for name in ("mig", "mig_paper", "sap")}
+            rows.append({"dataset": "toy", "kind": kind, "active": 5, **row})
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("null_follows", [False, True])
+def test_what_a_null_shows_as_well_is_not_learned(load, null_follows):
+    study, rng = load("study_dependent_factors"), np.random.default_rng(0)
+    draws = [("independent", 0, "independent"), ("one pair", 0, "single_1_01")]
+    follows = {study.TRAINED: True, study.UNTRAINED: null_follows, study.MAP: null_follows}
+    of_kind = {
+        kind: study.Scores(
+            made_up_models(rng, kind, 40, value), ["architecture", "loss", "seed"], draws
+        )
+        for kind, value in follows.items()
+    }
+    lines = study.pair_claims("sufficiency", of_kind, n_draws=20)
+    assert "Sufficiency goes with accuracy" in lines[0]
+    assert lines[0].count("HOLDS") == 3
+    against = [line for line in lines if "minus untrained" in line or "minus random map" in line]
+    assert len(against) == 4
+    assert sum(line.count("HOLDS") for line in against) == (0 if null_follows else 12)
+
+
+def test_models_that_did_not_learn_are_not_evidence(load):
+    study, rng = load("study_dependent_factors"), np.random.default_rng(0)
+    null = made_up_models(rng, study.UNTRAINED, 6, False).assign(mig=lambda f: 0.01 + f.seed / 1e3)
+    trained = made_up_models(rng, study.TRAINED, 4, False)
+    trained["mig"] = trained.seed.map({0: 0.3, 1: 0.3, 2: 0.012, 3: 0.3})
+    trained["active"] = trained.seed.map({0: 4, 1: 3, 2: 8, 3: 10})
+    frame = study.with_evidence(pd.concat([null, trained], ignore_index=True))
+    kept = frame[(frame.kind == study.TRAINED) & frame.evidence].seed.unique()
+    assert sorted(kept) == [0, 3]
+    assert frame[frame.kind == study.UNTRAINED].evidence.all()
 
 
 @pytest.mark.slow

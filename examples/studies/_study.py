@@ -10,7 +10,8 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,9 +36,23 @@ class Study:
     small, full : dict
         Settings of a run of minutes, and of the paper's size. A folder with results of other
         settings is refused: rows of two experiments would mix.
+    parts : sequence of str
+        Settings that are lists or dicts, of which an option may name some: the cells of the others
+        are left for another run, see :meth:`chosen`.
+    numbers : sequence of str
+        Settings that are numbers, which an option may replace.
     """
 
-    def __init__(self, name: str, doc: str, small: dict[str, Any], full: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        doc: str,
+        small: dict[str, Any],
+        full: dict[str, Any],
+        *,
+        parts: Sequence[str] = (),
+        numbers: Sequence[str] = (),
+    ) -> None:
         title = doc.strip().splitlines()[0]
         parser = argparse.ArgumentParser(description=title)
         parser.add_argument("--full", action="store_true", help="the full size: hours to days")
@@ -46,11 +61,24 @@ class Study:
         parser.add_argument(
             "--minutes", type=float, default=np.inf, help="end after so long; run again to go on"
         )
+        for part in parts:
+            kind = type(next(iter(small[part])))
+            parser.add_argument(f"--{part}", nargs="+", type=kind, help=f"only these {part}")
+        for number in numbers:
+            parser.add_argument(
+                f"--{number}", type=type(small[number]), help=f"{small[number]} by default"
+            )
         options = parser.parse_args()
         self.n_jobs = options.jobs
         self.minutes = options.minutes
         self.deadline = time.monotonic() + 60 * options.minutes
-        self.settings = full if options.full else small
+        self.is_full = options.full
+        given = {number: getattr(options, number) for number in numbers}
+        self.settings = {
+            **(full if options.full else small),
+            **{number: value for number, value in given.items() if value is not None},
+        }
+        self._chosen = {part: getattr(options, part) for part in parts}
         self.folder = options.out / (f"{name}_full" if options.full else name)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._check_settings()
@@ -67,6 +95,14 @@ class Study:
 
     def __getitem__(self, name: str) -> Any:
         return self.settings[name]
+
+    def chosen(self, part: str) -> list[Any]:
+        """Entries of a setting that the option of its name leaves, or all."""
+        every, wanted = list(self.settings[part]), self._chosen.get(part)
+        unknown = [entry for entry in wanted or () if entry not in every]
+        if unknown:
+            raise SystemExit(f"--{part} must be among {every}, got {unknown}.")
+        return every if wanted is None else [entry for entry in every if entry in wanted]
 
     def pipeline(self) -> Pipeline:
         """A model, the step "vae", whose fits are kept in the study's folder."""
@@ -183,6 +219,8 @@ class Difference(NamedTuple):
         return FAILS if self.low > margin or self.high < -margin else UNDECIDED
 
     def __str__(self) -> str:
+        if not np.isfinite(self).all():
+            return "(too few)"
         return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
 
 
@@ -211,6 +249,26 @@ def bootstrap(
     tail = (1 - level) / 2
     low, high = np.quantile(finite, [tail, 1 - tail])
     return Difference(value, float(low), float(high))
+
+
+_REMEMBERED: dict[Any, Any] = {}
+
+
+def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep the last two results in each process, for functions of scripts that load data.
+
+    What `functools.lru_cache` wraps in a script cannot be sent to the workers of a study.
+    """
+    return partial(_recall, function)
+
+
+def _recall(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    key = (function.__qualname__, args, tuple(sorted(kwargs.items())))
+    if key not in _REMEMBERED:
+        if len(_REMEMBERED) > 1:
+            del _REMEMBERED[next(iter(_REMEMBERED))]
+        _REMEMBERED[key] = function(*args, **kwargs)
+    return _REMEMBERED[key]
 
 
 def shrink(images: np.ndarray, step: int) -> np.ndarray:

@@ -93,7 +93,7 @@ SMALL = {
         "max_holes": 40,
         "n_permutations": 39,
     },
-    "real": {"n_images": 12_000, "n_values": 6, "n_points": 300, "n_repeats": 20},
+    "real": {"n_images": 20_000, "n_values": 8, "n_points": 500, "n_repeats": 25},
     "real_draws": range(5),
 }
 FULL = {
@@ -308,14 +308,16 @@ def draw_real(study):
     display = SignatureDisplay(by_factor(barycenters), names=names, similarity=similarity)
     study.figure("figure_10", display.plot().figure_)
     study.figure("figure_11", display.plot_similarity().figure_)
-    figure, axes = plt.subplots(2, 2, figsize=(8, 5), layout="constrained", sharex=True)
     shown = ("scale", "posX")
+    figure, axes = plt.subplots(2, 2, figsize=(8, 5), layout="constrained", sharey="col")
+    last = np.flatnonzero(np.sum(times, axis=(0, 1)) > 1e-3)[-1]
     for row, (title, histograms) in zip(
         axes, {"plain mean": [t.mean(axis=0) for t in times], "barycenter": barycenters}.items()
     ):
         for axis, name in zip(row, shown):
             axis.plot(by_factor(histograms)[names.index(name)].T, lw=1)
             axis.set(title=f"{name}, {title}", xlabel="holes", ylabel="share of scales")
+            axis.set_xlim(0, last + 1)
     study.figure("figure_8", figure)
 
 
@@ -323,10 +325,10 @@ def draw_real(study):
 # From the tables: claims, each with an interval and one of three outcomes.
 
 
-def said(claim, difference, more=""):
+def said(claim, difference):
     """One claim that a number is above zero."""
-    text = f"{claim}: {difference.outcome()}. {difference}. {more}"
-    return textwrap.fill(text.strip(), 96, subsequent_indent="    ")
+    text = f"{claim}: {difference.outcome()}. {difference}."
+    return textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="    ")
 
 
 def with_evidence(models):
@@ -408,7 +410,7 @@ def claims_on_models(models):
                 found = bootstrap(
                     of_pairs(rank_correlation), by_seed(used, [mu, rival]), level=LEVEL
                 )
-                lines.append(said(f"  {mu} ranks models as {rival} does", found))
+                lines.append(said(f"{mu} ranks models as {rival} does", found))
     return [*lines, *claim_on_gaps(good)]
 
 
@@ -429,7 +431,7 @@ def claims_on_real(real):
         ours = wide[LINES[-1][0]]
         best = wide.drop(columns=LINES[-1][0]).max(axis=1)
         gap = bootstrap(np.mean, ours - best, level=0.95)
-        lines.append(said("  The last line is the best of the four", gap))
+        lines.append(said("The last line is the best of the four", gap))
     return lines
 
 
@@ -451,29 +453,29 @@ def draw_models(study, models):
     study.figure("figure_12", figure)
 
 
+def means_of(models):
+    table = with_evidence(models).groupby(["data", "trained", "model"])
+    means = table[["evidence", *RIVALS, *TOPOLOGICAL, "active"]].mean()
+    title = "Means over seeds; evidence is the share of models that count:"
+    return [title, means.round(3).to_string()]
+
+
 def main():
     study = Study("topology", __doc__, SMALL, FULL)
+    real = study.rows(
+        "table_2", [{"seed": s} for s in study["real_draws"]], lambda **c: measure_real(study, **c)
+    )
     models = study.parallel_rows(
         "models", model_cells(study), lambda **cell: measure_model(study, **cell)
     )
-    real = study.parallel_rows(
-        "table_2", [{"seed": s} for s in study["real_draws"]], lambda **c: measure_real(study, **c)
-    )
     draw_real(study)
-    draw_models(study, models)
-    marked = with_evidence(models)
-    table = marked.groupby(["data", "trained", "model"])
-    means = table[["evidence", *RIVALS, *TOPOLOGICAL, "active"]].mean()
-    study.text(
-        [
-            *claims_on_real(real),
-            "",
-            *claims_on_models(models),
-            "",
-            "Means over seeds; evidence is the share of models that count:",
-            means.round(3).to_string(),
-        ]
-    )
+    lines = [*claims_on_real(real), ""]
+    if models.empty:
+        lines.append("Models: none measured yet, nothing decided. Run the study again to go on.")
+    else:
+        draw_models(study, models)
+        lines += [*claims_on_models(models), "", *means_of(models)]
+    study.text(lines)
 
 
 if __name__ == "__main__":

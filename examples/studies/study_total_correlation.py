@@ -36,12 +36,12 @@ The paper's own size, 737,280 images of 64 pixels, 50 epochs and 40 seeds, is a 
 
 import textwrap
 import warnings
-from functools import lru_cache, partial
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from _study import UNDECIDED, Difference, Study, bootstrap, shrink
+from _study import UNDECIDED, Difference, Study, bootstrap, remembered, shrink
 from scipy.stats import spearmanr
 
 from sklearn_disent.datasets import make_dsprites, make_faces3d_like
@@ -112,7 +112,7 @@ FULL = {
 # Data.
 
 
-@lru_cache(maxsize=2)
+@remembered
 def load(part, sprites, head, n_pixels):
     """Images, the factors that vary, and their names; shape and identity are noise."""
     size = max(32, n_pixels)

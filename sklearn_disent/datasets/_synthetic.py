@@ -244,8 +244,7 @@ def make_logical_codes(
 
     Parameters
     ----------
-    kind : {"entanglement", "rotation", "duplicate", "complement", "misalignment", "redundancy", \
-            "contraction", "nonlinear", "constant", "random"}, default="entanglement"
+    kind : {"entanglement", "rotation", "duplicate", "complement", "misalignment", "redundancy", "contraction", "nonlinear", "constant", "random"}, default="entanglement"
         One of the ten maps above.
 
     n_levels : int, default=11
@@ -307,7 +306,7 @@ def make_logical_codes(
     (array([0.1, 0. , 0. ]), array([ 0.1, -0.1,  0. ,  0. ]))
     >>> [block.tolist() for block in redundant.blocks]
     [[0, 1], [2], [3]]
-    """
+    """  # noqa: E501
     rng = check_random_state(random_state)
     # A normalised Gaussian quaternion is uniform over rotations.
     rotation = Rotation.from_quat(rng.normal(size=4)).as_matrix()

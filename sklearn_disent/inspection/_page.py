@@ -89,27 +89,27 @@ def without_directions(text: str) -> str:
 def score_table(scores: Mapping[str, Mapping[str, Any]]) -> str:
     first = next(iter(scores.values()))
     with_interval, with_chance = "ci_low" in first, "chance" in first
-    heads = ["value"] + ["interval"] * with_interval + ["chance", "p-value"] * with_chance
+    heads = ["value"] + ["interval"] * with_interval + ["chance"] * with_chance
     head = "".join(f'<th class="number">{name}</th>' for name in heads)
     # Columns that a phone has no room for are "spare".
-    last = "<th>verdict</th>" * with_chance + "".join(
-        f'<th class="spare">{name}</th>' for name in ("", "range", "better")
-    )
+    head += '<th class="number spare">p-value</th><th>verdict</th>' * with_chance
+    last = "".join(f'<th class="spare">{name}</th>' for name in ("", "range", "better"))
     rows = [f"<tr><th>metric</th>{head}{last}</tr>"]
+    span = 1 + len(heads) + 2 * with_chance + 3
     question = None
     for name, row in scores.items():
         if row["question"] != question:
             question = row["question"]
-            span = len(heads) + 4 + with_chance
             text = marked(question)
             rows.append(f'<tr class="question"><td colspan="{span}">{text}</td></tr>')
         cells = [f"{row['value']:.3f}"]
         if with_interval:
             cells.append(f"{row['ci_low']:.3f} to {row['ci_high']:.3f}")
         if with_chance:
-            cells += [f"{row['chance']:.3f}", f"{row['p_value']:.3f}"]
+            cells.append(f"{row['chance']:.3f}")
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
-        numbers += f"<td>{verdict(row)}</td>" * with_chance
+        if with_chance:
+            numbers += f'<td class="number spare">{row["p_value"]:.3f}</td><td>{verdict(row)}</td>'
         highest = "∞" if np.isinf(row["highest"]) else f"{row['highest']:g}"
         limits = f"{row['lowest']:g} to {highest}"
         better = "higher" if row["greater_is_better"] else "lower"

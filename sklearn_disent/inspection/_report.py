@@ -204,18 +204,9 @@ class DisentanglementReport:
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
         with sharing():
             codes = _finite_codes(estimator, X)
-            report: Any = disentanglement_report(
-                y,
-                codes,
-                metrics=metrics,
-                metric_params=metric_params,
-                n_resamples=n_resamples,
-                confidence_level=confidence_level,
-                n_permutations=n_permutations,
-                per_factor=True,
-                factor_bins=factor_bins,
-                n_jobs=n_jobs,
-                random_state=random_state,
+            chance = (n_resamples, confidence_level, n_permutations)
+            report = _scored(
+                y, codes, metrics, metric_params, chance, factor_bins, n_jobs, random_state
             )
             scores = report.to_dict()
             if topology is not None:
@@ -294,18 +285,10 @@ class DisentanglementReport:
         binned: dict[str, Any] = {} if factor_bins is None else {"factor_bins": factor_bins}
         with sharing():
             codes = check_codes(codes, nan_policy="omit")
-            report: Any = disentanglement_report(
-                factors,
-                codes,
-                metrics=list(_METRICS) if metrics is None else metrics,
-                metric_params=metric_params,
-                n_resamples=n_resamples,
-                confidence_level=confidence_level,
-                n_permutations=n_permutations,
-                per_factor=True,
-                factor_bins=factor_bins,
-                n_jobs=n_jobs,
-                random_state=random_state,
+            chance = (n_resamples, confidence_level, n_permutations)
+            metrics = list(_METRICS) if metrics is None else metrics
+            report = _scored(
+                factors, codes, metrics, metric_params, chance, factor_bins, n_jobs, random_state
             )
             displays = _displays_of_codes(factors, codes, factor_names, binned)
         return cls(
@@ -409,6 +392,32 @@ class DisentanglementReport:
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={row['value']:.3f}" for name, row in self.scores.items())
         return f"<{self.title}: {values}>"
+
+
+def _scored(
+    factors: ArrayLike,
+    codes: np.ndarray,
+    metrics: Metrics,
+    metric_params: Any,
+    chance: tuple[int, float, int],
+    factor_bins: Any,
+    n_jobs: int | None,
+    random_state: Any,
+) -> Any:
+    n_resamples, confidence_level, n_permutations = chance
+    return disentanglement_report(
+        factors,
+        codes,
+        metrics=metrics,
+        metric_params=metric_params,
+        n_resamples=n_resamples,
+        confidence_level=confidence_level,
+        n_permutations=n_permutations,
+        per_factor=True,
+        factor_bins=factor_bins,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
 
 
 def _held(confidence_level: float, n_resamples: int) -> str:

@@ -172,7 +172,8 @@ class Moment:
                 new = xp.max(values, axis=-1)
                 total = new if total is None else xp.maximum(total, new)
                 continue
-            new = xp.sum(values if self.power == 1 else values**self.power, axis=-1)
+            with np.errstate(over="ignore"):  # what is too large to be squared is infinitely false
+                new = xp.sum(values if self.power == 1 else values**self.power, axis=-1)
             some = xp.any(values > 0, axis=-1)
             total = new if total is None else total + new
             positive = some if positive is None else positive | some

@@ -8,7 +8,7 @@ one: scorers and reports take a function, or a `Metric` that says more about it.
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from math import inf
 from numbers import Real
 from typing import Any, Literal, get_args
@@ -140,7 +140,7 @@ class Metric:
     @property
     def options(self) -> list[str]:
         """Names of the parameters that are options, not data."""
-        return list(inspect.signature(self.function).parameters)[_N_DATA[self.needs] :]
+        return list(_parameters(self.function)[_N_DATA[self.needs] :])
 
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that the function does not have, or values that it does not take.
@@ -150,7 +150,7 @@ class Metric:
         options : mapping
             Values by name.
         """
-        data = set(inspect.signature(self.function).parameters) - set(self.options)
+        data = set(_parameters(self.function)) - set(self.options)
         check_options(self.function, options, without=data)
 
     def value(self, *data: Any, **options: Any) -> float:
@@ -169,6 +169,18 @@ def function_name(function: Callable[..., Any]) -> str:
     if isinstance(function, partial):
         return function_name(function.func)
     return getattr(function, "__name__", type(function).__name__)
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of all parameters: a report asks for those of each metric in every resample."""
+    if getattr(function, "__hash__", None) is None:
+        return tuple(inspect.signature(function).parameters)
+    return _hashed_parameters(function)
+
+
+@lru_cache(maxsize=256)
+def _hashed_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
 
 
 def _needs_of(function: Callable[..., Any]) -> Needs:

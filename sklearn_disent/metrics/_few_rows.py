@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
+from .._arrays import plain_tensor
 from ._sharing import shared
 
 
@@ -41,6 +42,7 @@ def _drawn(
 def rows_of(array: Any, rows: NDArray[np.int64]) -> Any:
     """Rows of anything that metrics take."""
     # Frames and lists keep their types of columns; anything else is an array at heart.
-    if isinstance(array, (list, tuple)) or hasattr(array, "columns"):
+    if isinstance(array, list | tuple | np.ma.MaskedArray) or hasattr(array, "columns"):
         return _safe_indexing(array, rows)
-    return np.asarray(array)[rows]
+    plain = np.asarray(plain_tensor(array))
+    return plain[rows] if plain.ndim else array  # what is not an array is refused later

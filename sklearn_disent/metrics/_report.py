@@ -16,6 +16,8 @@ from typing import (
 )
 
 import numpy as np
+from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
@@ -141,8 +143,8 @@ def disentanglement_report(
         Whether a missing value is an error or drops its row: for its factor alone where a metric
         judges each factor by itself. A label of -1 is missing.
     n_jobs : int or None, default=None
-        Processes for the resamples and shuffles, threads for the fits. It does not change the
-        result.
+        Processes, for the metrics and then for the resamples and shuffles. Metrics that share
+        matrices and fits stay together. It does not change the result.
     random_state : int, RandomState instance or None, default=None
         Passed to every metric that takes one: an int as it is, else one int drawn from it. It
         also draws the resamples and shuffles.
@@ -210,7 +212,7 @@ def disentanglement_report(
     plan = Plan(chosen, options, common)
     # An array, whatever it was: functions of users need not take frames and lists.
     codes = check_codes(codes, nan_policy="omit")
-    values = plan.scores(factors, codes, random_state=seed, n_jobs=n_jobs)
+    values = _spread_scores(plan, factors, codes, seed, n_jobs)
     rows = {name: _row(chosen[name], value) for name, value in values.items()}
     n_samples = len(codes)
     if n_resamples:
@@ -329,6 +331,49 @@ class Plan(NamedTuple):
         return self._replace(options=options)
 
 
+def _spread_scores(
+    plan: Plan, factors: ArrayLike, codes: NDArray, seed: int, n_jobs: int | None
+) -> dict[str, float]:
+    """Scores of all metrics, in several processes if there are to be some."""
+    if _n_processes(n_jobs) == 1:
+        return plan.scores(factors, codes, random_state=seed, n_jobs=n_jobs)
+    results = Parallel(n_jobs=n_jobs)(
+        delayed(_scores_and_warnings)(part, factors, codes, random_state=seed)
+        for part in _by_room(plan)
+    )
+    # A warning that several rooms have is one warning, as it is in one process.
+    for message in dict.fromkeys(message for _, messages in results for message in messages):
+        warn_degenerate(message)
+    scores = {name: value for part, _ in results for name, value in part.items()}
+    return {name: scores[name] for name in plan.metrics}
+
+
+def _n_processes(n_jobs: int | None) -> int:
+    """One within a worker, whose neighbours have the other cores, and one where jobs are threads,
+    which would change each other's filters of warnings."""
+    backend = get_active_backend()[0]
+    is_alone = backend.nesting_level == 0 and not backend.supports_sharedmem
+    return effective_n_jobs(n_jobs) if is_alone else 1
+
+
+def _by_room(plan: Plan) -> list[Plan]:
+    """The plan in parts, one per room, where matrices and fits are shared; long ones first.
+
+    Metrics that are not of this package are a part of their own.
+    """
+    rooms: dict[str, dict[str, Metric]] = {"prediction": {}, "matching": {}}
+    own = __name__.rpartition(".")[0] + "."
+    for name, metric in plan.metrics.items():
+        module = getattr(metric.function, "__module__", None) or ""
+        room = module.removeprefix(own).partition(".")[0] if module.startswith(own) else ""
+        rooms.setdefault(room, {})[name] = metric
+    return [
+        plan._replace(metrics=part, options={n: plan.options[n] for n in part if n in plan.options})
+        for part in rooms.values()
+        if part
+    ]
+
+
 def _half(
     plan: Plan, factors: ArrayLike, codes: NDArray, rng: RandomState
 ) -> tuple[Plan, ArrayLike, NDArray, NDArray]:
@@ -392,9 +437,14 @@ def _changed_scores(
     plan: Plan, factors: ArrayLike, codes: NDArray, change: Callable[..., tuple], seed: int
 ) -> tuple[dict[str, float], list[str]]:
     plan, factors, codes, label_free = change(plan, factors, codes, RandomState(seed))
+    return _scores_and_warnings(plan, factors, codes, label_free=label_free, random_state=seed)
+
+
+def _scores_and_warnings(
+    plan: Plan, factors: ArrayLike, codes: NDArray, **options: Any
+) -> tuple[dict[str, float], list[str]]:
     with collecting_warnings() as messages, sharing(anew=True):
-        scores = plan.scores(factors, codes, label_free=label_free, random_state=seed)
-    return scores, messages
+        return plan.scores(factors, codes, **options), messages
 
 
 def _row(metric: Metric, value: float) -> dict[str, Any]:

@@ -17,6 +17,12 @@ __all__ = ["ScoreReport"]
 # than the second share are. In between, or with few shuffles, it is open.
 _LEVEL, _OPEN = 0.05, 0.2
 
+# Characters that mean something else to LaTeX.
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+
 _NUMBERS = ("value", "ci_low", "ci_high", "chance", "p_value")
 
 
@@ -170,7 +176,7 @@ class ScoreReport:
         lines = [f"\\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}", "\\toprule"]
         lines += [" & ".join(heads) + r" \\", "\\midrule"]
         for name, row in self.rows.items():
-            cells = [LABELS.get(name, name).replace("_", r"\_"), self._number(row["value"])]
+            cells = [latex_text(LABELS.get(name, name)), self._number(row["value"])]
             if "ci_low" in first:
                 cells.append(f"[{self._number(row['ci_low'])}, {self._number(row['ci_high'])}]")
             if "chance" in first:
@@ -192,6 +198,11 @@ class ScoreReport:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.to_text())}</pre>"
+
+
+def latex_text(text: str) -> str:
+    """Text as LaTeX shows it letter by letter."""
+    return text.translate(_LATEX)
 
 
 def verdict(row: Mapping[str, Any]) -> str:

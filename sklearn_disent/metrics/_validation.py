@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples
 
-from .._arrays import as_array, as_numbers
+from .._arrays import as_array, as_numbers, is_missing
 from .._params import FactorBins, NanPolicy, validated
 from ..exceptions import DegenerateScoreWarning
 from ._sharing import shared
@@ -443,8 +443,8 @@ def _as_column(column: Any, k: int) -> Column:
     if values.dtype.kind == "f":
         return values, np.isnan(values), None
     if values.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in values], dtype=bool)
-        present = [value for value in values if not _is_missing(value)]
+        missing = np.array([is_missing(value) for value in values], dtype=bool)
+        present = [value for value in values if not is_missing(value)]
         plain = np.array(present) if present else np.zeros(0)
         mixed = plain.dtype.kind == "U" and not all(isinstance(v, str) for v in present)
         if mixed or plain.dtype.kind not in "biufU" or plain.ndim != 1:
@@ -462,14 +462,6 @@ def _as_column(column: Any, k: int) -> Column:
             f"{values.dtype}."
         )
     return values, np.zeros(len(values), dtype=bool), None
-
-
-def _is_missing(value: Any) -> bool:
-    # pandas.NA is recognized by its name: compared with anything it gives NA, and pandas is
-    # optional.
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
 def _refuse_unlabelled(columns: list[Column], missing: NDArray[np.bool_]) -> None:

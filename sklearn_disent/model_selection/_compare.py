@@ -12,6 +12,7 @@ from scipy import stats
 from .._params import OpenShare, validated
 from ..metrics import ScoreReport
 from ..metrics._catalogue import CATALOGUE, LABELS
+from ..metrics._score_report import latex_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,9 +118,13 @@ class ModelComparison:
         scores = list(self.values)
         names = list(next(iter(self.values.values())))
         lines = [f"\\begin{{tabular}}{{l{'r' * len(scores)}}}", "\\toprule"]
-        lines += [" & ".join(["model", *map(_latex_label, scores)]) + r" \\", "\\midrule"]
+        lines += [
+            " & ".join(["model", *(latex_text(LABELS.get(score, score)) for score in scores)])
+            + r" \\",
+            "\\midrule",
+        ]
         for name in names:
-            cells = [name.replace("_", r"\_")]
+            cells = [latex_text(name)]
             for score in scores:
                 row = self._row(score, name)
                 half = (row["ci_high"] - row["ci_low"]) / 2
@@ -346,10 +351,6 @@ def compare_models(
 
 def _pair(row: Mapping[str, Any]) -> tuple[str, str]:
     return row["model"], row["other"]
-
-
-def _latex_label(score: str) -> str:
-    return LABELS.get(score, score).replace("_", r"\_")
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from .._arrays import as_array
 from .._lazy import FlatRows
 from .._memory import freed_memory_kept
 from .._params import (
@@ -27,7 +28,8 @@ from .._params import (
     constraints_of,
     fit_context,
 )
-from ._data import Layout, as_rows, check_lazy, find_layout
+from ..exceptions import TrainingDivergedError
+from ._data import Layout, as_rows, check_lazy, check_outputs, find_layout
 from ._seeding import seeded
 
 _CHUNK = 256  # rows judged at a time
@@ -145,7 +147,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         """
         if y is None:
             raise ValueError("FactorClassifier requires y to be passed, but the target y is None.")
-        labels = check_array(y, dtype=None, ensure_2d=False, input_name="y")
+        labels = check_array(as_array(y, "y"), dtype=None, ensure_2d=False, input_name="y")
         several = labels.ndim == 2 and labels.shape[1] > 1
         one = column_or_1d
         columns = list(labels.T) if several else [one(labels, warn=labels.ndim == 2)]
@@ -185,7 +187,8 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         self._scale = 1.0
         if values.dtype == np.uint8 and max(v.max() for v in data.blocks()) > 1:
             self._scale = 1 / 255
-        self._centre, self._spread = _moments(data.blocks(), self._scale)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._centre, self._spread = _moments(data.blocks(), self._scale)
         with seeded(seed):
             sizes = [len(classes) for classes in self.classes_]
             self.module_ = _Network(self._layout.input_shape, sizes)
@@ -222,6 +225,11 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
                     break
                 for group in optimizer.param_groups:
                     group["lr"] *= _FALL
+        if not np.isfinite(best):
+            raise TrainingDivergedError(
+                "FactorClassifier diverged: its loss on the rows held out was never finite. Use a "
+                f"smaller lr than {self.lr:g}, and check X for values far from the others."
+            )
         network.load_state_dict(best_weights)
         network.eval()
 
@@ -278,7 +286,9 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         for start in range(0, len(values), _CHUNK):
             logits = self.module_(self._to_tensor(values[start : start + _CHUNK]), factor)
             parts.append([torch.softmax(head, dim=1) for head in logits])
-        return [torch.cat(heads).numpy() for heads in zip(*parts)]
+        found = [torch.cat(heads).numpy() for heads in zip(*parts)]
+        check_outputs(self, *found)
+        return found
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The most probable classes.
@@ -345,7 +355,8 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
 
     def _to_tensor(self, values: NDArray) -> torch.Tensor:
         """Rows of a batch as the network's input."""
-        batch = torch.from_numpy(np.array(values, dtype=np.float32))
+        with np.errstate(over="ignore"):  # what has no finite output is refused
+            batch = torch.from_numpy(np.array(values, dtype=np.float32))
         scale = self._scale if values.dtype == np.uint8 else 1.0
         batch.mul_(scale / self._spread).sub_(self._centre / self._spread)
         layout: Layout = self._layout

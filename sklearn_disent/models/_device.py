@@ -12,6 +12,18 @@ def fastest_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
+def send(rows: torch.Tensor, device: Any) -> torch.Tensor:
+    """Rows on a device, as float32.
+
+    To CUDA they go from pinned memory, which lets the copy run beside the computation, and bytes
+    become numbers there: a quarter of what would be sent otherwise.
+    """
+    if torch.device(device).type != "cuda":
+        return rows.to(device, torch.float32)
+    few_bytes = rows if rows.dtype == torch.uint8 else rows.to(torch.float32)
+    return few_bytes.pin_memory().to(device, non_blocking=True).to(torch.float32)
+
+
 class AutoDevice:
     """Keeps the parameter as it was set; whoever reads it, skorch too, is told a real device."""
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length
 from torch import Tensor, nn
 
+from .._arrays import as_array
 from .._params import PositiveInt, Weight
 from ..networks import MLPEncoder
 from ._base import BaseVAE
@@ -186,7 +187,7 @@ class IdentifiableVAE(BaseVAE):
                 "auxiliary variable as u, or labels as y in its place."
             )
         check_consistent_length(rows, given)
-        columns = np.asarray(given)
+        columns = as_array(given, "u")
         columns = columns[:, None] if columns.ndim == 1 else columns
         if reset:
             self._auxiliary = [_description(column) for column in columns.T]

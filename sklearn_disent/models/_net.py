@@ -106,7 +106,7 @@ from ._data import (
     match_layout,
     read_input_shape,
 )
-from ._device import AutoDevice
+from ._device import AutoDevice, send
 from ._saved_state import SavedState
 from ._saving import SavingMixin
 from ._schedules import resolve
@@ -340,7 +340,7 @@ class BaseNet(
     def _to_tensor(self, rows: torch.Tensor, layout: Layout) -> torch.Tensor:
         """Rows of a batch to the module's float32 input, in the memory format it likes."""
         scale = self._units.uint8_scale if rows.dtype == torch.uint8 else 1.0
-        batch = layout.to_module(rows).to(self.device, torch.float32)
+        batch = send(layout.to_module(rows), self.device)
         if scale != 1.0:
             batch = batch * scale
         if self._channels_last:

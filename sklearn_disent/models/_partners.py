@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
-from .._arrays import as_array
+from .._arrays import as_array, is_missing
 from .._lazy import FlatRows, same_values
 from ._data import as_rows, check_lazy
 
@@ -137,6 +137,9 @@ def _read_classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[np.int64], NDArray
         known = ~np.isnan(labels).any(1)
     elif labels.dtype.kind == "i":
         known = (labels != -1).all(1)
+    elif labels.dtype.kind == "O":
+        known = ~np.array([[is_missing(v) for v in row] for row in labels.tolist()]).any(1)
+        labels = np.where(known[:, None], labels, "").astype(str)
     columns = [np.unique(column, return_inverse=True)[1] for column in labels.T]
     return np.column_stack(columns), known
 

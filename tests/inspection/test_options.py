@@ -1,6 +1,9 @@
 """No Display swallows an option: all are checked before anything is computed."""
 
+import doctest
 import inspect
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -261,3 +264,14 @@ def test_report_refuses_what_is_misspelt(images):
         DisentanglementReport.from_estimator(
             pca, X, y, metrics=["mig"], metric_params={"mig": {"n_bin": 3}}
         )
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_without_matplotlib_the_extra_is_named(cls, monkeypatch):
+    for name in ("matplotlib", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, name, None)
+    examples = doctest.DocTestParser().get_examples(cls.__doc__)
+    code = "".join(e.source for e in examples if not e.source.startswith(("import matp", "matp")))
+    message = re.escape(f"{cls.__name__} needs matplotlib: pip install sklearn-disent[plot]")
+    with pytest.raises(ImportError, match=message):
+        exec(code, {})

@@ -144,6 +144,28 @@ def test_contraction_term_equals_its_property(aggregate, table):
     np.testing.assert_allclose(ours[1], term[1], atol=1e-9)
 
 
+CLOSED = {**MODULARITY, **INFORMATIVENESS}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+@settings(max_examples=5, deadline=None, derandomize=True)  # none of these is near an edge
+@given(table=tables(), seed=st.integers(0, 2**16))
+def test_slope_of_a_formula_is_that_of_its_metric(name, table, seed):
+    factors, codes = table
+    rng = np.random.default_rng(seed)
+    codes = codes + rng.normal(size=codes.shape)
+    direction = rng.normal(size=codes.shape)
+    rule, options = CLOSED[name], {"groups": [[0, 2], [1]]}
+    _, gradient = value_and_gradient(
+        lambda z: rule.quantity(factors, z, method="formula", **options), codes
+    )
+    step = 1e-5
+    ends = [rule.quantity(factors, codes + h * direction, **options) for h in (step, -step)]
+    slope = (ends[0] - ends[1]) / (2 * step)
+    # The minimax fit proves its optimum to 1e-9, which leaves 1e-4 of a slope.
+    assert (gradient * direction).sum() == pytest.approx(slope, abs=1e-4 if "max" in name else 1e-6)
+
+
 @pytest.mark.parametrize("deviation", PAIRS)
 @settings(max_examples=10, deadline=None)
 @given(table=tables())

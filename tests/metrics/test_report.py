@@ -14,6 +14,7 @@ from sklearn_disent import metrics
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import (
     Metric,
+    _report,
     disentanglement_report,
     elbo_score,
     mig_score,
@@ -516,3 +517,20 @@ def test_report_refuses_options_before_it_computes():
 def test_report_needs_four_samples_for_intervals():
     with pytest.raises(ValueError, match="at least 4 of them, got 3"):
         disentanglement_report([[0], [1], [1]], [[0.0], [1], [2]], metrics=["mig"], n_resamples=2)
+
+
+def test_metrics_that_share_fits_run_in_one_process():
+    plan = _report.Plan(dict(REPORTED), {"mig": {"n_bins": 5}}, {})
+    parts = _report._by_room(plan)
+    names = [name for part in parts for name in part.metrics]
+    assert sorted(names) == sorted(REPORTED)
+    (forests,) = (part for part in parts if "dci_completeness" in part.metrics)
+    assert {"dci_informativeness", "unfairness_error"} <= set(forests.metrics)
+    assert [part.options for part in parts if part.options] == [{"mig": {"n_bins": 5}}]
+
+
+def test_report_stays_in_its_process_within_threads_and_workers():
+    with parallel_config(backend="threading"):
+        assert _report._n_processes(2) == 1
+    assert _report._n_processes(2) == 2
+    assert _report._n_processes(None) == 1

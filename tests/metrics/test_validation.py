@@ -14,7 +14,9 @@ from sklearn_disent.metrics import (
     mig_sup_score,
     minimality_score,
 )
+from sklearn_disent.metrics._few_rows import rows_of
 from sklearn_disent.metrics._validation import (
+    check_codes,
     check_data,
     check_factors,
     live_codes,
@@ -61,6 +63,26 @@ def test_pandas_columns_keep_their_types():
     assert checked.kinds == ("ordinal", "categorical", "categorical", "ordinal")
     np.testing.assert_array_equal(checked.factors[:, 0], [0, 2, 1, 0])
     np.testing.assert_array_equal(checked.values[:, 3], [3, 1, 3, 2])
+
+
+def test_columns_that_numpy_has_no_type_for_are_named():
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"a": [2**70, 1, 2]}, schema={"a": pl.Int128})
+    with pytest.raises(ValueError, match="factor 0 cannot be read as an array"):
+        check_factors(frame)
+    with pytest.raises(ValueError, match="codes cannot be read as an array"):
+        check_codes(frame)
+
+
+def test_rows_drawn_of_any_container_stay_what_they_are():
+    torch, rows = pytest.importorskip("torch"), np.array([0, 2])
+    numbers = np.arange(8).reshape(4, 2)
+    masked = rows_of(np.ma.masked_array(numbers, numbers == 5), rows)
+    assert masked.mask.tolist() == [[False, False], [False, True]]
+    tensor = torch.tensor(numbers, dtype=torch.bfloat16, requires_grad=True)
+    np.testing.assert_array_equal(rows_of(tensor, rows), numbers[rows])
+    sparse = csr_array(numbers)
+    assert rows_of(sparse, rows) is sparse
 
 
 def test_polars_frame_with_strings_equals_list():

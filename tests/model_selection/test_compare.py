@@ -139,6 +139,11 @@ def test_searches_reports_and_arrays_agree(data):
 
 
 def test_forms_for_papers():
+    for name, written in {
+        "10 % & more": r"10 \% \& more",
+        "a\\b^c": r"a\textbackslash{}b\textasci",
+    }.items():
+        assert written in compare_models({name: A, "B": B}).to_latex()
     result = compare_models({"A_1": {"mig": A}, "B": {"mig": B}})
     latex = result.to_latex()
     assert r"A\_1 & $\mathbf{0.314} \pm 0.026$ \\" in latex

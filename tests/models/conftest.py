@@ -1,6 +1,7 @@
 """Small data and small models for the tests of estimators."""
 
 import ast
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from sklearn_disent import models
 from sklearn_disent.models import BaseVAE, BetaVAE
 from sklearn_disent.models._net import BaseNet
+from sklearn_disent.networks import Discriminator
 
 torch.set_num_threads(1)
 
@@ -82,6 +84,14 @@ def images():
     for image, (row, column) in zip(X, y):
         image[row : row + 3, column : column + 3] = 1
     return X, y
+
+
+@pytest.fixture
+def small_discriminator(monkeypatch):
+    """Discriminators of two layers of 8 units, instead of six of 1000."""
+    # The function itself: its wrapper, which checks parameters, has no defaults.
+    monkeypatch.setattr(inspect.unwrap(Discriminator.__init__), "__defaults__", ((8, 8),))
+    assert Discriminator(2).layers[-1].in_features == 8
 
 
 @pytest.fixture

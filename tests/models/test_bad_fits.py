@@ -5,6 +5,7 @@ import threading
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from skorch.callbacks import EpochScoring
@@ -16,6 +17,7 @@ from sklearn_disent.models import (
     VAE,
     AdaGVAE,
     BetaTCVAE,
+    IdentifiableVAE,
     Labels,
     NeuralNetTransformer,
     _seeding,
@@ -93,6 +95,22 @@ def test_labels_that_are_no_class_numbers_are_refused(kind):
     y = np.where(np.arange(33)[:, None] % 2, 10**12, 0)
     with pytest.raises(ValueError, match=r"Factor 0 has the label 1e\+12.*OrdinalEncoder"):
         VAE(2, max_epochs=1, guidance=Labels(kind)).fit(X, y)
+
+
+def test_auxiliary_variables_of_unequal_rows_are_refused():
+    with pytest.raises(ValueError, match="u cannot be read as an array"):
+        IdentifiableVAE(2, max_epochs=1).fit(X, [[0] * (1 + i % 2) for i in range(33)])
+
+
+def test_rows_without_a_label_have_no_partner():
+    y = np.where(np.arange(33)[:, None] % 5, np.arange(33)[:, None] % [2, 3], -1)
+    lost = [[None if v < 0 else v for v in row] for row in y.tolist()]
+    codes = [
+        AdaGVAE(2, max_epochs=1, random_state=0).fit(X, labels).transform(X)
+        for labels in (y, np.array(lost, dtype=object), pd.DataFrame(lost).astype("Int64"))
+    ]
+    assert np.array_equal(codes[0], codes[1])
+    assert np.array_equal(codes[0], codes[2])
 
 
 def test_labels_of_any_size_make_pairs():

@@ -4,7 +4,6 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_disent import models
-from sklearn_disent.networks import Discriminator
 
 from .conftest import OPTIONS, PUBLIC
 
@@ -21,12 +20,8 @@ def estimators():
     return [models.NeuralNetTransformer(**SMALL), *found, guided]
 
 
-@pytest.fixture(autouse=True)
-def _small_discriminator(monkeypatch):
-    """Two layers of 8 units: scikit-learn's checks allow no double-underscore parameter."""
-    monkeypatch.setattr(Discriminator.__init__, "__defaults__", ((8, 8),))
-
-
+# scikit-learn's checks allow no double-underscore parameter.
+@pytest.mark.usefixtures("small_discriminator")
 @parametrize_with_checks(estimators())
 def test_estimator_passes_scikit_learn_check(estimator, check):
     check(estimator)

@@ -118,7 +118,7 @@ def nothing_happened():
 MODELS = {
     "BetaVAE": lambda **p: BetaVAE(2, beta=LinearSchedule(0, 4, n_steps=12), **p),
     "labels": lambda **p: BetaVAE(2, guidance=Labels("embed"), **p),
-    "FactorVAE": lambda **p: FactorVAE(2, **p),
+    "FactorVAE": lambda **p: FactorVAE(2, discriminator__hidden_sizes=(8, 8), **p),
     "AdaGVAE": lambda **p: AdaGVAE(2, **p),
     "InfoGAN": lambda **p: InfoGAN(2, **p),
     "amsgrad": lambda **p: BetaVAE(2, optimizer__amsgrad=True, **p),

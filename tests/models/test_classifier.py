@@ -4,9 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from sklearn_disent.exceptions import TrainingDivergedError
 from sklearn_disent.models import FactorClassifier
 
 
@@ -91,3 +93,27 @@ def test_some_rows_are_fitted_without_a_copy(blocks):
     some = FactorClassifier(**options).fit_factors(X, list(y.T), rows)
     copied = FactorClassifier(**options).fit(X[rows], y[rows])
     np.testing.assert_array_equal(some.predict_proba(X)[0], copied.predict_proba(X)[0])
+
+
+@pytest.mark.parametrize("options", [{"lr": 1e30}, {"outlier": 1e200}])
+def test_training_without_a_finite_loss_is_an_error(options):
+    options = dict(options)
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    X[::4] *= options.pop("outlier", 1.0)
+    judge = FactorClassifier(max_epochs=2, random_state=0, **options)
+    with pytest.raises((TrainingDivergedError, ValueError), match=r"diverged|no finite output"):
+        judge.fit(X, y).predict(X)
+
+
+def test_rows_without_finite_probabilities_are_refused():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    judge = FactorClassifier(max_epochs=1, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="no finite output for 1 of 2 rows"):
+        judge.predict_proba([[1.0, 2.0], [1e200, 0.0]])
+
+
+def test_tensors_with_gradient_are_labels():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    as_tensor = torch.tensor(y, dtype=torch.bfloat16, requires_grad=True)
+    one, other = (FactorClassifier(max_epochs=1, random_state=0).fit(X, v) for v in (y, as_tensor))
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))

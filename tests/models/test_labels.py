@@ -64,9 +64,13 @@ NEED_Y = {
 KINDS = ("xent", "l2", "cov", "embed")
 
 
-def every_model():
+def every_model_and_kind():
+    """Every model with "embed", which has weights of its own, and every kind with one model."""
     models = {**MODELS, **NEED_Y}
-    return pytest.mark.parametrize("model", models.values(), ids=models.keys())
+    pairs = dict.fromkeys([(name, "embed") for name in models] + [("BetaVAE", k) for k in KINDS])
+    return pytest.mark.parametrize(
+        ("model", "kind"), [pytest.param(models[n], k, id=f"{n}-{k}") for n, k in pairs]
+    )
 
 
 def every_kind():
@@ -148,8 +152,7 @@ def test_covariance_leaves_out_a_factors_own_latent():
 # -- training --------------------------------------------------------------------------------
 
 
-@every_model()
-@every_kind()
+@every_model_and_kind()
 def test_without_labels_it_is_the_unguided_model_bit_for_bit(images, model, kind):
     X, y = images
     plain = clone(model).fit(X, y)
@@ -165,8 +168,7 @@ def test_without_labels_it_is_the_unguided_model_bit_for_bit(images, model, kind
             assert torch.equal(weights_of(same)[name], weights), name
 
 
-@every_model()
-@every_kind()
+@every_model_and_kind()
 def test_labels_change_the_codes_and_what_is_learnt(images, model, kind):
     X, y = images
     plain = clone(model).fit(X, y)

@@ -30,6 +30,8 @@ from sklearn_disent.models import (
 from sklearn_disent.models._net import BaseNet
 from sklearn_disent.models._saved_state import decode, encode
 
+pytestmark = pytest.mark.usefixtures("small_discriminator")
+
 ESTIMATORS = [
     getattr(models, name)
     for name in models.__all__

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from numpy.testing import assert_array_equal
 from scipy.stats import norm
 from sklearn.datasets import load_diabetes
 
@@ -152,6 +153,32 @@ def test_warm_epochs_add_up(table):
 def test_messages_name_the_column(kinds, match, table):
     with pytest.raises(ValueError, match=match):
         TableVAE(2, kinds=kinds, **SMALL).fit(table)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_tensors_with_gradient_are_tables(dtype):
+    tensor = torch.arange(24, dtype=dtype).reshape(12, 2).requires_grad_()
+    net = TableVAE(2, max_epochs=1, random_state=0).fit(tensor)
+    assert_array_equal(net.transform(tensor), net.transform(tensor.detach().float().numpy()))
+
+
+def test_masked_entries_are_missing():
+    numbers = np.arange(24.0).reshape(12, 2)
+    mask = np.arange(24).reshape(12, 2) % 5 == 0
+    nets = [
+        TableVAE(2, max_epochs=1, random_state=0).fit(table).transform(table)
+        for table in (np.ma.masked_array(numbers, mask), np.where(mask, np.nan, numbers))
+    ]
+    assert_array_equal(*nets)
+
+
+def test_numbers_that_cannot_be_standardized_are_named():
+    numbers = np.arange(24.0).reshape(12, 2)
+    with pytest.raises(ValueError, match=r"Column 1 has values up to 2.3e\+201.*Change its unit"):
+        TableVAE(2, max_epochs=1).fit(numbers * [1.0, 1e200])
+    net = TableVAE(2, max_epochs=1, random_state=0).fit(numbers)
+    with pytest.raises(ValueError, match=r"Column 0 has values too far from those of fit"):
+        net.transform(numbers * [1e100, 1.0])
 
 
 @pytest.mark.slow

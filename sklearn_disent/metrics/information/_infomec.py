@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
 from ..._memory import freed_memory_kept
 from ..._params import (
@@ -541,6 +542,11 @@ def _predictive_information(
     # Balanced classes: each has the same weight in all.
     balance = counts.sum() / (len(counts) * counts)[y]
     model = clone(predictor)
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(
+            f"Classes are weighted, but the fit of {type(model).__name__} takes no sample_weight. "
+            "Pass a predictor that does, such as LogisticRegression()."
+        )
     model.fit(Z, y, sample_weight=balance if weight is None else balance * weight)
     own = model.predict_proba(Z)[np.arange(len(y)), y]
     loss = -np.average(np.log(np.maximum(own, np.finfo(np.float64).eps)), weights=weight)

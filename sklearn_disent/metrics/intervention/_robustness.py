@@ -71,10 +71,9 @@ def irs_score(
         y_k had been set to v, see Notes, and says what to do where v never occurs together with
         some values of the other factors: "raise" an error; take the "lower" or the "upper" bound
         of the robustness; or leave such values out ("overlap").
-    confounders : array-like of shape (n_samples,) or (n_samples, n_confounders), or None, \
-            default=None
-        What to adjust for, as classes: what acts on several factors, if it was observed. None
-        adjusts for all other factors. Not used if `adjust` is None.
+    confounders : array-like of shape (n_samples, n_confounders) or None, default=None
+        What to adjust for, as classes: what acts on several factors, if it was observed. One
+        confounder may be 1D. None adjusts for all other factors. Not used if `adjust` is None.
     factor_bins : int, "unique" or None, default=None
         How continuous factors are binned; if None they are refused. With "unique" every row may
         be a class of its own, from which nothing deviates.
@@ -182,8 +181,7 @@ def unconfoundedness_score(
     adjust : {"raise", "lower", "upper", "overlap"} or None, default=None
         Whether the robustness is the observed one (None) or that under interventions, and what to
         do where combinations are missing, see :func:`irs_score`.
-    confounders : array-like of shape (n_samples,) or (n_samples, n_confounders), or None, \
-            default=None
+    confounders : array-like of shape (n_samples, n_confounders) or None, default=None
         What to adjust for; None means all other factors. Not used if `adjust` is None.
     n_permutations : int, default=0
         Number of shuffles; 0 for none. Scores of codes of other samples are the level of chance

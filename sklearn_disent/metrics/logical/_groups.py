@@ -117,7 +117,10 @@ def project_codes(data: Checked) -> list[Floats]:
 def total_spread(points: Floats, weight: Floats | None = None) -> float:
     """Root of the total variance: the root mean square distance to the mean."""
     centred = points - np.average(points, axis=0, weights=weight)
-    return float(np.sqrt(np.average((centred * centred).sum(axis=1), weights=weight)))
+    largest = float(np.abs(centred).max(initial=0.0))
+    unit = 1.0 if largest == 0 or 1e-150 < largest < 1e150 else largest  # else squares get lost
+    scaled = centred / unit
+    return unit * float(np.sqrt(np.average((scaled * scaled).sum(axis=1), weights=weight)))
 
 
 def scale_codes(
@@ -126,6 +129,9 @@ def scale_codes(
     """Codes as they are ("given"), or with a given `total_spread` ("unit"); constants stay."""
     if code_scale == "given" or points.size == 0 or not np.ptp(points, axis=0).any():
         return points
-    return (points - np.average(points, axis=0, weights=weight)) * (
-        spread / total_spread(points, weight)
-    )
+    centred = points - np.average(points, axis=0, weights=weight)
+    total, largest = total_spread(points, weight), np.abs(centred).max()
+    if largest < np.finfo(float).tiny:  # whose inverse is not finite
+        centred = centred / largest
+        total = total_spread(centred, weight)
+    return centred * (spread / total)

@@ -28,7 +28,15 @@ from .._few_rows import few_rows
 from .._sharing import shared
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ..information._matrix import entropy_of, inner_edges
-from ..prediction._predictors import Split, Task, draw_seeds, fit_and_predict, run, split_rows
+from ..prediction._predictors import (
+    Split,
+    Task,
+    draw_seeds,
+    fit_and_predict,
+    refuse_kind,
+    run,
+    split_rows,
+)
 
 __all__ = ["nk_score", "snc_score"]
 
@@ -227,6 +235,7 @@ def nk_score(
     seeds = draw_seeds(rng, len(used), 2)
     # A matched constant is not there: taking it away changes nothing but the random weights.
     fitted = np.flatnonzero(used & (matched.code >= 0) & (matched.information > 0))
+    refuse_kind(estimator, "regressor")
     model = _network(len(train)) if estimator is None else estimator
     everything = np.arange(data.codes.shape[1])
     tasks = [

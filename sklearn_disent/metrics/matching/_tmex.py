@@ -28,7 +28,7 @@ from .._few_rows import few_rows
 from .._numbers import Columns, as_columns
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
-from ..prediction._predictors import draw_seeds, seeded
+from ..prediction._predictors import as_target, draw_seeds, refuse_kind, seeded
 
 __all__ = ["tmex_error"]
 
@@ -186,6 +186,7 @@ def _statistics(
     columns, Z = as_columns(data), data.codes - data.codes.mean(axis=0)
     largest = np.abs(Z).max(axis=0)
     Z = Z / np.where(largest > 0, largest, 1.0)
+    refuse_kind(estimator, "classifier")
     with freed_memory_kept(), one_thread():
         for _ in range(n_splits):
             order = rng.permutation(len(Z))
@@ -244,7 +245,7 @@ def _fit(estimator: BaseEstimator | None, X: NDArray, Y: NDArray, seed: int) -> 
         return _Regression(np.tile(mean, (len(Y), 1)), lambda new: np.tile(mean, (len(new), 1)))
     if estimator is None:
         return _kernel_ridge(X, Y, int(seed))
-    fitted = seeded(estimator, seed).fit(X, Y)
+    fitted = seeded(estimator, seed).fit(X, as_target(Y))
 
     def predict(new: NDArray) -> NDArray:
         return np.reshape(fitted.predict(new), (len(new), Y.shape[1]))
@@ -269,4 +270,8 @@ def _kernel_ridge(X: NDArray, Y: NDArray, seed: int) -> _Regression:
 
     own = features(X)
     ridge = Ridge(1e-3).fit(own, Y)
-    return _Regression(ridge.predict(own), lambda new: ridge.predict(features(new)))
+
+    def predict(features: NDArray) -> NDArray:  # of a single column scikit-learn makes a vector
+        return np.reshape(ridge.predict(features), (len(features), Y.shape[1]))
+
+    return _Regression(predict(own), lambda new: predict(features(new)))

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
-from ..._arrays import plain_tensor
+from ..._arrays import as_numbers, plain_tensor
 from ..._params import (
     Average,
     HasMethods,
@@ -196,7 +196,8 @@ def counterfactual_generativeness_score(
         raise ValueError(
             "counterfactual_generativeness_score needs the factors, got y=None. Pass y."
         )
-    X, y = plain_tensor(X), plain_tensor(y)
+    X = as_numbers(X, "X") if isinstance(X, list | tuple) else plain_tensor(X)
+    y = plain_tensor(y)
     check_same_rows(X, y)
     estimator, X = _reach(estimator, X, twins=X_twin is not None)
     selection = Selection(Choice(sets, rho, threshold), q, adjust)

@@ -10,6 +10,7 @@ from ..._params import (
     Average,
     NanPolicy,
     OpenShare,
+    PositiveFloat,
     RandomStateLike,
     averaged,
     validated,
@@ -49,6 +50,7 @@ def dci_disentanglement_score(
     split: Split | None = None,
     average: WeightedAverage | None = "weighted",
     groups: Groups | None = None,
+    tol: PositiveFloat | None = None,
     max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
@@ -86,6 +88,10 @@ def dci_disentanglement_score(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    tol : float or None, default=None
+        Standard error of disentanglement and completeness at which the default forests stop
+        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
+        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
     max_samples : int or None, default=10_000
         Rows drawn at random if there are more; None takes all of them. A given `split` is
         taken as it is.
@@ -112,7 +118,8 @@ def dci_disentanglement_score(
     The default is ``ExtraTreesClassifier(50, max_features=None, min_samples_leaf=2)`` (or the
     regressor), which is much faster than the gradient boosting of well-known implementations and
     ranks codes in much the same way; its importances are less extreme where codes are entangled.
-    Pass ``GradientBoostingClassifier()`` for gradient boosting, and
+    Pass ``GradientBoostingClassifier()`` for gradient boosting, or that of LightGBM, which bins the
+    codes first, ``LGBMClassifier(importance_type="gain", verbose=-1)``, and
     ``make_pipeline(StandardScaler(), Lasso(0.02))`` for the original lasso: coefficients depend on
     the scale of codes, which are passed on as they are. Equal codes share their importance.
 
@@ -139,7 +146,7 @@ def dci_disentanglement_score(
     True
     """
     factors, codes = few_rows((factors, codes), max_samples, random_state, split)
-    how = (estimator, test_size, split, n_jobs, random_state)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
     fits = _fits(factors, codes, groups, nan_policy, how)
     return _disentanglement(fits, average)
 
@@ -154,6 +161,7 @@ def dci_completeness_score(
     split: Split | None = None,
     average: WeightedAverage | None = "weighted",
     groups: Groups | None = None,
+    tol: PositiveFloat | None = None,
     max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
@@ -189,6 +197,10 @@ def dci_completeness_score(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    tol : float or None, default=None
+        Standard error of disentanglement and completeness at which the default forests stop
+        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
+        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
     max_samples : int or None, default=10_000
         Rows drawn at random if there are more; None takes all of them. A given `split` is
         taken as it is.
@@ -236,7 +248,7 @@ def dci_completeness_score(
     True
     """
     factors, codes = few_rows((factors, codes), max_samples, random_state, split)
-    how = (estimator, test_size, split, n_jobs, random_state)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
     fits = _fits(factors, codes, groups, nan_policy, how)
     return _completeness(fits, average)
 
@@ -250,6 +262,7 @@ def dci_informativeness_score(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     average: Average | None = "macro",
+    tol: PositiveFloat | None = None,
     max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
@@ -275,6 +288,10 @@ def dci_informativeness_score(
         Row indices (or masks) to fit and to score on, instead of a random split.
     average : {"macro"} or None, default="macro"
         The mean over factors, or one value per factor.
+    tol : float or None, default=None
+        Standard error of disentanglement and completeness at which the default forests stop
+        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
+        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
     max_samples : int or None, default=10_000
         Rows drawn at random if there are more; None takes all of them. A given `split` is
         taken as it is.
@@ -320,7 +337,7 @@ def dci_informativeness_score(
     True
     """
     factors, codes = few_rows((factors, codes), max_samples, random_state, split)
-    how = (estimator, test_size, split, n_jobs, random_state)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
     fits = _fits(factors, codes, None, nan_policy, how)
     return average_of(fits.informativeness, fits.used, average)
 
@@ -334,6 +351,7 @@ def dci_scores(
     test_size: OpenShare = 0.25,
     split: Split | None = None,
     groups: Groups | None = None,
+    tol: PositiveFloat | None = None,
     max_samples: AtLeastTwo | None = 10_000,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
@@ -359,6 +377,10 @@ def dci_scores(
     groups : int, list of lists of int or None, default=None
         Columns that are one unit: their number, or those of each unit. None takes each column as a
         unit.
+    tol : float or None, default=None
+        Standard error of disentanglement and completeness at which the default forests stop
+        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
+        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
     max_samples : int or None, default=10_000
         Rows drawn at random if there are more; None takes all of them. A given `split` is
         taken as it is.
@@ -400,7 +422,7 @@ def dci_scores(
     (1.0, 1.0, 1.0)
     """
     factors, codes = few_rows((factors, codes), max_samples, random_state, split)
-    how = (estimator, test_size, split, n_jobs, random_state)
+    how = (estimator, test_size, split, n_jobs, random_state, tol)
     fits = _fits(factors, codes, groups, nan_policy, how)
     return _dci(fits)
 

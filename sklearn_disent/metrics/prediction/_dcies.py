@@ -34,7 +34,7 @@ from .._numbers import as_columns, mean_by_factor
 from .._numeric import standardize
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
-from ._predictors import Split, draw_seeds, seeded, split_rows
+from ._predictors import Split, as_target, draw_seeds, seeded, split_rows
 
 __all__ = ["dcies_explicitness_score", "dcies_size_score"]
 
@@ -223,12 +223,11 @@ def _relative_loss(
     Y, n_factors = targets.values, data.factors.shape[1]
     baseline = ((Y[test] - Y[train].mean(axis=0)) ** 2).mean(axis=0)
     rows = []
-    target = Y[train] if Y.shape[1] > 1 else Y[train, 0]  # which forests and networks warn about
     with freed_memory_kept(), one_thread(), warnings.catch_warnings():
         # A network that has not converged after its time is what it is.
         warnings.simplefilter("ignore", ConvergenceWarning)
         for capacity, seed in zip(capacities.tolist(), draw_seeds(rng, len(capacities))):
-            probe = seeded(probe_of(capacity, X.shape[1]), seed).fit(X[train], target)
+            probe = seeded(probe_of(capacity, X.shape[1]), seed).fit(X[train], as_target(Y[train]))
             error = ((Y[test] - np.reshape(probe.predict(X[test]), Y[test].shape)) ** 2).mean(
                 axis=0
             )

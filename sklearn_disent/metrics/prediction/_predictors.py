@@ -17,7 +17,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..._memory import freed_memory_kept
-from ..._params import Array, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
+from ..._params import (
+    Array,
+    NanPolicy,
+    OpenShare,
+    PositiveFloat,
+    Predictor,
+    RandomStateLike,
+    validated,
+)
+from .._aggregation import concentration
 from .._estimators import path_to_model
 from .._groups import Units, units_of
 from .._numeric import standardize
@@ -32,6 +41,9 @@ Method = Literal["auto", "r2", "svc"]
 
 # Shuffles of each code where an estimator has no importances of its own.
 _N_REPEATS = 5
+
+# Trees by which forests grow that are to stop by themselves.
+_STEP = 5
 
 # Codes of linear classifiers are scaled to these if they are larger or smaller.
 _LARGEST_CODE, _SMALLEST_CODE = 1e20, 1e-100
@@ -111,13 +123,14 @@ def importance_matrix(
     estimator: Predictors | None = None,
     test_size: OpenShare = 0.25,
     split: Split | None = None,
+    tol: PositiveFloat | None = None,
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
 ) -> NDArray[np.float64]:
     """Importance (n_factors, n_codes) of every code to a predictor of the factor from all codes."""
     data = check_data(factors, codes, nan_policy=nan_policy, continuous=True, per_factor=True)
-    return importance_of(data, estimator, test_size, split, n_jobs, random_state).importance
+    return importance_of(data, estimator, test_size, split, n_jobs, random_state, tol).importance
 
 
 @validated
@@ -147,10 +160,16 @@ def importance_of(
     split: Split | None,
     n_jobs: int | None,
     random_state: int | RandomState | None,
+    tol: float | None = None,
 ) -> Importance:
     """Importance of all codes to one predictor per factor, and how well it predicts."""
+    if tol is not None and estimator is not None:
+        raise ValueError(
+            f"tol={tol} stops the default forests from growing, and does not go with estimator="
+            f"{estimator!r}. Leave one of them out."
+        )
     if data.parts:
-        options = (estimator, test_size, split, n_jobs, random_state)
+        options = (estimator, test_size, split, n_jobs, random_state, tol)
         fits = [importance_of(part, *options) for part in data.parts]
         return Importance(*map(np.concatenate, zip(*fits)))
     warn_if_constant(data.codes, "they predict no factor")
@@ -163,7 +182,8 @@ def importance_of(
     fitted = np.flatnonzero(used).tolist()
     tasks = [Task(predictors[k], X, targets[k], *parts, seeds[k]) for k in fitted]
     importance, informativeness = np.zeros((len(used), X.shape[1])), np.zeros(len(used))
-    for k, (weights, predicted) in zip(fitted, fit_all(tasks, n_jobs)):
+    fits = fit_all(tasks, n_jobs) if tol is None else grow_until(tasks, tol, n_jobs)
+    for k, (weights, predicted) in zip(fitted, fits):
         importance[k] = weights
         informativeness[k] = held_out_score(predictors[k], targets[k][parts[1]], predicted)
     return Importance(importance, informativeness, used)
@@ -447,10 +467,13 @@ def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] |
     if not all(isinstance(step, OneToOneFeatureMixin) for step in before):
         return None
     for name in ("feature_importances_", "coef_"):
-        weights = getattr(model, name, None)
+        with np.errstate(invalid="ignore"):
+            weights = getattr(model, name, None)
         if weights is not None:
             weights = weights.toarray() if issparse(weights) else weights
             weights = np.atleast_2d(np.abs(np.asarray(weights, dtype=np.float64))).mean(axis=0)
+            if name == "feature_importances_" and np.isnan(weights).all():
+                weights = np.zeros_like(weights)  # 0 / 0: no split of the forest gained anything
             if weights.shape == (n_codes,):
                 return weights
     return None
@@ -458,6 +481,70 @@ def _own_importance(model: BaseEstimator, n_codes: int) -> NDArray[np.float64] |
 
 def _unit_scores(task: Task, units: Units) -> list[float]:
     return [fit_and_predict(task._replace(X=task.X[:, unit]))[1] for unit in units]
+
+
+def grow_until(
+    tasks: Sequence[Task], tol: float, n_jobs: int | None
+) -> list[tuple[NDArray[np.float64], NDArray]]:
+    """The same as `fit_all` by forests that stop growing at a standard error of `tol`.
+
+    It is the larger one of disentanglement and completeness, from their values by each step of a
+    few trees. All forests have the same size, and their trees are the first ones of whole forests.
+    """
+    models = [
+        None
+        if (task.y[task.train] == task.y[task.train[0]]).all()
+        else seeded(task.predictor, task.seed).set_params(warm_start=True)
+        for task in tasks
+    ]
+    parts: list[NDArray[np.float64]] = []
+    for size in range(_STEP, max((t.predictor.n_estimators for t in tasks), default=0) + 1, _STEP):
+        jobs = [(_grow, model, task, size) for model, task in zip(models, tasks)]
+        parts.append(np.array(run(jobs, n_jobs)))
+        values = np.array([_concentrations(part) for part in parts])
+        if len(parts) >= 3 and (values.std(axis=0, ddof=1) <= tol * np.sqrt(len(parts))).all():
+            break
+    importance = np.mean(parts, axis=0) if parts else []
+    return [
+        (
+            # As that of a forest: trees of a single node do not count.
+            weights / (weights.sum() or 1.0),
+            np.full(len(task.test), task.y[task.train[0]])
+            if model is None
+            else np.asarray(model.predict(task.X[task.test])),
+        )
+        for weights, model, task in zip(importance, models, tasks)
+    ]
+
+
+def _grow(model: BaseEstimator | None, task: Task, size: int) -> NDArray[np.float64]:
+    """Mean importance of the trees that are added to a forest."""
+    if model is None:
+        return np.zeros(task.X.shape[1])
+    n_before = len(getattr(model, "estimators_", ()))
+    model.set_params(n_estimators=size).fit(task.X[task.train], task.y[task.train])
+    return np.mean([tree.feature_importances_ for tree in model.estimators_[n_before:]], axis=0)
+
+
+def _concentrations(importance: NDArray[np.float64]) -> list[float]:
+    """Disentanglement and completeness of importances (n_factors, n_codes); 0 of none at all."""
+    total = max(importance.sum(), np.finfo(float).tiny)
+    axes = (0, 1)
+    return [float(concentration(importance, a) @ importance.sum(a) / total) for a in axes]
+
+
+def refuse_kind(estimator: Any, kind: Literal["classifier", "regressor"]) -> None:
+    """Refuse an estimator of the kind that cannot do what is asked."""
+    is_wrong = {"classifier": is_classifier, "regressor": is_regressor}[kind]
+    # None and names stand for estimators of ours; some estimators do not tell their kind.
+    if hasattr(estimator, "__sklearn_tags__") and is_wrong(estimator):
+        wanted = "regressor" if kind == "classifier" else "classifier"
+        raise ValueError(f"estimator must be a {wanted}, got {estimator!r}.")
+
+
+def as_target(Y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns to be predicted; a single one as a vector, since many regressors warn otherwise."""
+    return Y if Y.shape[1] > 1 else Y[:, 0]
 
 
 @cache

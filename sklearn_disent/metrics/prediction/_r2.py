@@ -18,7 +18,15 @@ from .._numbers import as_columns, mean_by_factor
 from .._sharing import shared
 from .._threads import one_thread
 from .._validation import Checked, check_data, warn_if_constant, warn_single_valued
-from ._predictors import Split, draw_seeds, seeded, split_rows, unit_range
+from ._predictors import (
+    Split,
+    as_target,
+    draw_seeds,
+    refuse_kind,
+    seeded,
+    split_rows,
+    unit_range,
+)
 
 __all__ = ["factor_r2_score", "matched_r2_score", "unmatched_r2_error"]
 
@@ -328,12 +336,13 @@ def _explained(
     """Held-out share of variance (n_factors, len(views)) that each view of the codes explains."""
     train, test = parts
     targets = as_columns(data)
+    refuse_kind(estimator, "classifier")
     model = _BUILT_IN[estimator](len(train)) if isinstance(estimator, str) else estimator
     shares = np.zeros((data.factors.shape[1], len(views)))
     with one_thread():
         for column, (view, seed) in enumerate(zip(views, seeds)):
             X, Y = unit_range(view), targets.values
-            fitted = seeded(model, seed).fit(X[train], Y[train])
+            fitted = seeded(model, seed).fit(X[train], as_target(Y[train]))
             predicted = np.reshape(fitted.predict(X[test]), Y[test].shape)
             own = explained_variance(Y[test], predicted)
             shares[:, column] = mean_by_factor(own, targets.factor, len(shares))

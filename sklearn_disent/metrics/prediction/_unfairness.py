@@ -24,6 +24,7 @@ from ._predictors import (
     fit,
     fit_all,
     forests,
+    refuse_kind,
     run,
     split_rows,
     unit_range,
@@ -127,6 +128,7 @@ def unfairness_error(
     rng = check_random_state(random_state)
     train, test = split_rows(data, split, test_size, rng)
     seeds = draw_seeds(rng, len(used))
+    refuse_kind(estimator, "regressor")
     model = forests()[0] if estimator is None else estimator
     X = unit_range(data.codes) if estimator is None else data.codes
     factors_used = np.flatnonzero(used)

@@ -6,6 +6,8 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import infoc_score, infoe_score, infom_score
@@ -121,6 +123,12 @@ def test_infoe_takes_any_classifier(data):
     bent = codes**2
     assert infoe_score(factors, bent, predictor=forest) > infoe_score(factors, bent)
     assert not hasattr(forest, "estimators_")
+
+
+def test_infoe_names_classifiers_without_weights(data):
+    scaled = make_pipeline(StandardScaler(), LogisticRegression())
+    with pytest.raises(ValueError, match="the fit of Pipeline takes no sample_weight"):
+        infoe_score(*data, predictor=scaled)
 
 
 def test_infoe_of_continuous_factors_is_explained_variance():

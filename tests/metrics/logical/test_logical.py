@@ -525,3 +525,14 @@ def test_linear_inverse_exists_at_any_scale_of_the_codes(scale):
         data.target, data.codes * scale, assignment="projection", deviation="radius"
     )
     assert scored == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("own", [0.2, 0.5])
+def test_median_at_a_point_of_the_set_is_held_back_by_its_weight(own):
+    points, other = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), (1 - own) / 2
+    weight, here = np.array([own, other, other]), np.zeros(2)
+    slope, step, _ = balls._median_steps(points, weight, here, 2.0)
+    # Two pulls at a right angle, less the weight of the point itself, but not below nothing.
+    left = max(0.0, 1 - own / (other * np.sqrt(2)))
+    np.testing.assert_allclose(slope, [-other * left] * 2)
+    np.testing.assert_allclose(step, [left / 1.5] * 2)

@@ -18,6 +18,7 @@ from sklearn_disent.metrics import (
     modularity_distance,
     product_modularity_score,
 )
+from sklearn_disent.metrics.logical._groups import scale_codes, total_spread
 
 
 def wrong_answers(data, share, rng, n_rows=100):
@@ -47,6 +48,14 @@ def test_closure_does_not_survive_wrong_pairs():
     pairs, same = wrong_answers(data, 0.02, np.random.default_rng(0))
     rows, classes = classes_from_pairs(pairs, same, contradictions="ignore")
     assert product_modularity_score(classes, data.codes[rows], groups=data.blocks) < 0.1
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-12, 1e160])
+def test_codes_of_any_size_have_the_unit_scale(scale):
+    whole = np.arange(12.0).reshape(6, 2) % 5
+    expected = scale_codes(whole, "unit")
+    np.testing.assert_allclose(scale_codes(whole * scale, "unit"), expected, rtol=1e-12)
+    assert total_spread(expected) == pytest.approx(1.0)
 
 
 def test_agreeing_classes_are_the_true_ones_without_wrong_answers():

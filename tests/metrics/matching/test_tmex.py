@@ -52,3 +52,10 @@ def test_level_is_kept():
 def test_graph_is_checked():
     with pytest.raises(ValueError, match="zeros and ones with 3 rows"):
         tmex_error(FACTORS, FACTORS, graph=np.eye(2))
+
+
+def test_matrix_of_one_code_has_one_column():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(5, size=(60, 2))
+    codes = factors[:, :1] + 0.1 * rng.normal(size=(60, 1))
+    assert tmex_error(factors, codes, random_state=0, return_matrix=True)[1].shape == (2, 1)

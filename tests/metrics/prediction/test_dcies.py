@@ -1,5 +1,7 @@
 """DCI-ES: areas of hand-made loss curves, and probes on simple codes."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,15 @@ def test_linear_codes_are_more_explicit_than_waves(probe):
     assert linear > dcies_explicitness_score(FACTORS, waves, **options)
     if probe == "fourier":
         assert linear == pytest.approx(1.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("probe", ["fourier", "forest", "mlp"])
+def test_one_factor_is_probed_without_a_warning(probe):
+    options = {"probe": probe, "max_capacity": 2, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one = dcies_explicitness_score(FACTORS[:40, :1], FACTORS[:40], **options)
+    assert np.isfinite(one)
 
 
 def test_size_counts_codes():

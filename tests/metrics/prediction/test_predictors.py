@@ -1,6 +1,7 @@
 """Splits, estimators and importances; properties of all scores that predict."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -8,9 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_classification
 from sklearn.decomposition import PCA
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-)
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -25,10 +24,16 @@ from sklearn_disent.metrics import (
     dci_scores,
     downstream_accuracy_score,
     explicitness_score,
+    factor_r2_score,
+    matched_r2_score,
+    nk_score,
     relevance_matrix,
     sap_score,
+    tmex_error,
+    unfairness_error,
 )
-from sklearn_disent.metrics.prediction._predictors import held_out_score
+from sklearn_disent.metrics.prediction import _predictors
+from sklearn_disent.metrics.prediction._predictors import _own_importance, held_out_score
 
 DCI = [dci_disentanglement_score, dci_completeness_score, dci_informativeness_score]
 
@@ -57,12 +62,40 @@ def test_default_importance_has_the_top_code_of_gradient_boosting(case, referenc
     np.testing.assert_allclose(chosen, (importance @ equal).max(axis=1), atol=1e-9)
 
 
-def test_default_importance_ranks_entangled_codes_as_gradient_boosting(get_case, reference_dir):
+@pytest.mark.parametrize("forests", ["whole", "converged", "lightgbm"])
+def test_importance_ranks_entangled_codes_as_gradient_boosting(forests, get_case, reference_dir):
     case = get_case("f1_entanglement")
     expected = json.loads((reference_dir / "gbt_importance.json").read_text())[case.name]
     options = {"kind": "importance", "split": (case.train, case.test), "random_state": 0}
+    if forests == "converged":
+        options["tol"] = 0.01
+    elif forests == "lightgbm":
+        lightgbm = pytest.importorskip("lightgbm")
+        options["estimator"] = lightgbm.LGBMClassifier(
+            n_estimators=20, importance_type="gain", verbose=-1, n_jobs=1
+        )
     importance = relevance_matrix(case.factors, case.codes, **options)
     np.testing.assert_array_equal(np.argsort(importance), np.argsort(expected))
+
+
+def test_forests_grow_until_the_scores_have_converged(monkeypatch):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(3, size=(400, 2))
+    codes = factors @ [[1, 0.5, 0], [0, 1, 0]] + 0.5 * rng.normal(size=(400, 3))
+    sizes = []
+    grow = _predictors._grow
+    monkeypatch.setattr(_predictors, "_grow", lambda *job: sizes.append(job[2]) or grow(*job))
+    whole = dci_scores(factors, codes, random_state=0)
+    # With a tolerance that is never reached the trees are all those of whole forests.
+    same = dci_scores(factors, codes, tol=1e-9, random_state=0)
+    np.testing.assert_allclose(same, whole, rtol=0, atol=1e-12)
+    assert max(sizes) == 50
+    sizes.clear()
+    converged = dci_scores(factors, codes, tol=0.02, random_state=0)
+    assert max(sizes) < 50
+    np.testing.assert_allclose(converged, whole, rtol=0, atol=0.06)
+    with pytest.raises(ValueError, match="Leave one of them out"):
+        dci_scores(factors, codes, tol=0.02, estimator=TREES[0])
 
 
 def test_importance_behind_pca_is_that_of_codes():
@@ -251,3 +284,37 @@ def test_r2_and_accuracy_of_held_out_rows_by_hand():
     assert held_out_score(LinearRegression(), y, 3 - y) == 0.0
     classes = np.array([0, 1, 1, 2])
     assert held_out_score(DecisionTreeClassifier(), classes, np.array([0, 1, 2, 2])) == 0.75
+
+
+def test_forest_whose_splits_gain_nothing_has_no_importances():
+    """scikit-learn divides 0 by 0."""
+    X, y = np.array([[0.0], [1.0]] * 4), np.array([0, 0, 1, 1] * 2)
+    forest = ExtraTreesClassifier(3, min_samples_leaf=2, random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _own_importance(forest, 1).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "estimator", "wanted"),
+    [
+        (factor_r2_score, LogisticRegression(), "regressor"),
+        (matched_r2_score, LogisticRegression(), "regressor"),
+        (tmex_error, LogisticRegression(), "regressor"),
+        (unfairness_error, LinearRegression(), "classifier"),
+        (nk_score, LinearRegression(), "classifier"),
+    ],
+)
+def test_estimators_of_the_wrong_kind_are_refused(metric, estimator, wanted):
+    factors = np.arange(40)[:, None] % [2, 3]
+    with pytest.raises(ValueError, match=f"estimator must be a {wanted}"):
+        metric(factors, factors + 0.5, estimator=estimator, random_state=0)
+
+
+@pytest.mark.parametrize("metric", [factor_r2_score, matched_r2_score, tmex_error])
+def test_forests_of_one_factor_or_code_do_not_warn(metric):
+    factors = np.arange(40)[:, None] % 3
+    forest = ExtraTreesRegressor(2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(metric(factors, factors + 0.5, estimator=forest, random_state=0))
