@@ -110,10 +110,10 @@ def quietly(function):
     """Without warnings about the constant map, whose scores are degenerate."""
 
     @wraps(function)
-    def wrapper(*args):
+    def wrapper(*args, **kwargs):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DegenerateScoreWarning)
-            return function(*args)
+            return function(*args, **kwargs)
 
     return wrapper
 
