@@ -25,7 +25,8 @@ points and repeats. The set "ring", the weights of terms and the time of trainin
 MIG of models of seed 100, which is not reported; for "sprites" nothing was chosen. Networks as they
 are before training give the null of MIG, over the same seeds: a model whose MIG is not above their
 mean by two standard deviations is no evidence. It is marked in the table and left out of every
-claim about metrics. With fewer than ten models that count, nothing is decided.
+claim about metrics. With fewer than ten models that count, no rank
+correlation is decided.
 
 ``--full`` has ten seeds, ten latents, longer training, 1,000 points and 100 repeats as in the
 paper, and 64 landmarks at gamma = 1/128.
@@ -36,7 +37,7 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _study import Difference, Study, bootstrap, shrink
+from _study import UNDECIDED, Difference, Study, bootstrap, shrink
 from scipy.stats import spearmanr
 from sklearn.decomposition import PCA
 
@@ -65,7 +66,7 @@ LINES = (  # Table 2: the mean of living times, the distance, the paper's ratio
 )
 # Twelve rank correlations for each set: their intervals hold together at 95 %.
 LEVEL = 1 - 0.05 / (len(TOPOLOGICAL) * len(RIVALS))
-# With fewer models that count, a bootstrap of their ranks finds too much: nothing is decided.
+# With fewer models that count, a bootstrap of their ranks finds too much: none is decided.
 LEAST_MODELS = 10
 # Scales of the signatures of real images: the paper's, and those that are the defaults here.
 SCALES = {"1/128": (1 / 128, 64), "1/8": (1 / 8, 32)}
@@ -328,9 +329,10 @@ def draw_real(study):
 # From the tables: claims, each with an interval and one of three outcomes.
 
 
-def said(claim, difference):
-    """One claim that a number is above zero."""
-    text = f"{claim}: {difference.outcome()}. {difference}."
+def said(claim, difference, few=False):
+    """One claim that a number is above zero; of few models, none is decided."""
+    outcome = f"{UNDECIDED}, too few models" if few else difference.outcome()
+    text = f"{claim}: {outcome}. {difference}."
     return textwrap.fill(text, 96, initial_indent="  ", subsequent_indent="    ")
 
 
@@ -360,12 +362,6 @@ def of_pairs(statistic):
     return of_array
 
 
-def agreement(statistic, rows, columns, level, bounds):
-    """A statistic of two columns and its interval, which is all there is for a few models."""
-    found = bootstrap(of_pairs(statistic), by_seed(rows, columns), level=level)
-    return found if len(rows) >= LEAST_MODELS else Difference(found.value, *bounds)
-
-
 def squared_correlation(a, b):
     return np.corrcoef(a, b)[0, 1] ** 2
 
@@ -379,7 +375,9 @@ def claim_on_gaps(good):
     vaes = good[good["model"].isin(["VAE", "BetaVAE", "BetaTCVAE"])]
     lines = []
     for data, part in vaes.groupby("data", sort=False):
-        square = agreement(squared_correlation, part, ["mig", "mig_sup"], 0.95, (0, 1))
+        square = bootstrap(
+            of_pairs(squared_correlation), by_seed(part, ["mig", "mig_sup"]), level=0.95
+        )
         half = Difference(*(value - 0.5 for value in square))
         inside = "holds" if square.low <= PAPER_R2 <= square.high else "does not hold"
         lines.append(
@@ -414,8 +412,11 @@ def claims_on_models(models):
         lines.append(f"  Rank correlations (Spearman), intervals of {LEVEL:.1%} each:")
         for mu in TOPOLOGICAL:
             for rival in RIVALS:
-                found = agreement(rank_correlation, used, [mu, rival], LEVEL, (-1, 1))
-                lines.append(said(f"{mu} ranks models as {rival} does", found))
+                found = bootstrap(
+                    of_pairs(rank_correlation), by_seed(used, [mu, rival]), level=LEVEL
+                )
+                few = len(used) < LEAST_MODELS
+                lines.append(said(f"{mu} ranks models as {rival} does", found, few))
     return [*lines, *claim_on_gaps(good)]
 
 

@@ -546,7 +546,7 @@ class Semantics:
 
     def _premetric_on(self, sort: str | None, before: bool = False) -> Premetric:
         """The premetric of a sort, `before` an arrow or elsewhere."""
-        if before and sort in self.conditions:
+        if before and sort is not None and sort in self.conditions:
             return cast(Premetric, self.conditions[sort])
         chosen = self.premetric if sort is None else self.premetrics.get(sort, self.premetric)
         return cast(Premetric, chosen)

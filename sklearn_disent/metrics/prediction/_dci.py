@@ -90,8 +90,8 @@ def dci_disentanglement_score(
         unit.
     tol : float or None, default=None
         Standard error of disentanglement and completeness at which the default forests stop
-        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
-        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
+        growing, after 15 trees at the earliest; None grows 50 trees. Informativeness tends to be
+        lower with fewer trees.
     max_samples : int or None, default=10_000
         Rows drawn at random if there are more; None takes all of them. A given `split` is
         taken as it is.
@@ -199,8 +199,8 @@ def dci_completeness_score(
         unit.
     tol : float or None, default=None
         Standard error of disentanglement and completeness at which the default forests stop
-        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
-        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
+        growing, after 15 trees at the earliest; None grows 50 trees. Informativeness tends to be
+        lower with fewer trees.
     max_samples : int or None, default=10_000
         Rows drawn at random if there are more; None takes all of them. A given `split` is
         taken as it is.
@@ -290,8 +290,8 @@ def dci_informativeness_score(
         The mean over factors, or one value per factor.
     tol : float or None, default=None
         Standard error of disentanglement and completeness at which the default forests stop
-        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
-        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
+        growing, after 15 trees at the earliest; None grows 50 trees. Informativeness tends to be
+        lower with fewer trees.
     max_samples : int or None, default=10_000
         Rows drawn at random if there are more; None takes all of them. A given `split` is
         taken as it is.
@@ -379,8 +379,8 @@ def dci_scores(
         unit.
     tol : float or None, default=None
         Standard error of disentanglement and completeness at which the default forests stop
-        growing, after 15 trees at the earliest; None grows 50 trees. 0.005 is enough to rank
-        models, in about a third of the time; informativeness is somewhat lower with fewer trees.
+        growing, after 15 trees at the earliest; None grows 50 trees. Informativeness tends to be
+        lower with fewer trees.
     max_samples : int or None, default=10_000
         Rows drawn at random if there are more; None takes all of them. A given `split` is
         taken as it is.
