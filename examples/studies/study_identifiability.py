@@ -35,12 +35,11 @@ and the next one goes on.
 """
 
 import warnings
-from functools import lru_cache
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from _study import Study, bootstrap, shrink
+from _study import Study, bootstrap, remembered, shrink
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sklearn_disent.datasets import make_dsprites, make_nonlinear_ica
@@ -83,8 +82,9 @@ SMALL = {
                 "module__init": "he", "batch_size": 200, "lr": 3e-3, "max_epochs": 60},
     "sprites_net": {"n_components": 8, "architecture": "mlp", "module__hidden_sizes": [128, 128],
                     "module__init": "he", "batch_size": 128, "lr": 2e-3, "max_epochs": 100},
-    "chosen_on": [100],
-    "judged_on": [0, 1, 2],
+    "parts": [ICA, SPRITES],
+    "chosen_on": {ICA: [100, 101, 102], SPRITES: [100]},
+    "judged_on": {ICA: [10, 11, 12, 13, 14, 15], SPRITES: [10, 11, 12]},
 }  # fmt: skip
 FULL = {
     "ica": {"n_samples": 40_000, "n_sources": 5, "n_segments": 40, "n_layers": 3,
@@ -94,12 +94,13 @@ FULL = {
     "ica_net": {**SMALL["ica_net"], "n_components": 5, "module__hidden_sizes": [128, 128]},
     "sprites_net": {"n_components": 10, "architecture": "burgess", "module__init": "he",
                     "batch_size": 128, "lr": 1e-3, "max_epochs": 50},
-    "chosen_on": [100, 101, 102],
-    "judged_on": list(range(10)),
+    "parts": [ICA, SPRITES],
+    "chosen_on": {ICA: [100, 101, 102], SPRITES: [100, 101, 102]},
+    "judged_on": {ICA: list(range(10, 20)), SPRITES: list(range(10, 20))},
 }  # fmt: skip
 
 
-@lru_cache(maxsize=1)
+@remembered
 def sprites(n_pixels, factors):
     """Images in [0, 1], and the factors that vary."""
     data = make_dsprites(factors=dict(factors), image_size=32, random_state=0)
@@ -156,13 +157,20 @@ def gap(first, second):
     return second.mean() - first.mean()
 
 
-def judged(frame, part, chosen):
+def difference(part, first, second):
+    """Mean of the second model less that of the first; of mixtures, which both share, in pairs."""
+    return bootstrap(np.mean, second - first) if part == ICA else bootstrap(gap, first, second)
+
+
+def judged(study, frame, part, chosen):
     """Lines about the claims of a part."""
     first, second = MODELS[part]
-    lines = [f"{part}: {model}({written(part, model, chosen)})" for model in (first, second)]
+    seeds = [study[name][part] for name in ("chosen_on", "judged_on")]
+    lines = [f"{part}: settings chosen on seeds {seeds[0]}, judged on {seeds[1]}."]
+    lines += [f"  {model}({written(part, model, chosen)})" for model in (first, second)]
     for score in CLAIMS[part]:
         values = [values_of(frame, part, model, score) for model in (first, second)]
-        found = bootstrap(gap, *values)
+        found = difference(part, *values)
         numbers = [" ".join(f"{value:.3f}" for value in row) for row in values]
         lines += [
             f"  {second} has the higher {LABELS[score]}: {found.outcome()}. {found}",
@@ -182,10 +190,15 @@ def values_of(frame, part, model, score):
 
 
 def draw(study, frame):
-    """Scores of every seed, both models side by side."""
-    pairs = [(part, score) for part in MODELS for score in CLAIMS[part]]
-    figure, axes = plt.subplots(1, len(pairs), figsize=(11, 3), layout="constrained", sharey=True)
-    for ax, (part, score) in zip(axes, pairs):
+    """Scores of every seed, both models side by side; a line joins what has the same mixture."""
+    pairs = [(part, score) for part in study.chosen("parts") for score in CLAIMS[part]]
+    figure, axes = plt.subplots(
+        1, len(pairs), figsize=(11, 3), layout="constrained", sharey=True, squeeze=False
+    )
+    for ax, (part, score) in zip(axes[0], pairs):
+        if part == ICA:
+            both = [values_of(frame, part, model, score) for model in MODELS[part]]
+            ax.plot([0, 1], both, color="0.8", zorder=0)
         for place, model in enumerate(MODELS[part]):
             values = values_of(frame, part, model, score)
             ax.plot(np.full(len(values), place), values, "o", alpha=0.7)
@@ -198,7 +211,8 @@ def draw(study, frame):
 
 def main():
     """Choose settings on some seeds, judge the models on others, draw and tell."""
-    study = Study("identifiability", __doc__, SMALL, FULL)
+    study = Study("identifiability", __doc__, SMALL, FULL, parts=("parts",))
+    parts = study.chosen("parts")
 
     def measured(table, cells):
         def one(part, model, setting, seed):
@@ -209,22 +223,21 @@ def main():
 
     tried = [
         {"part": part, "model": model, "setting": setting, "seed": seed}
-        for seed in study["chosen_on"]
-        for part in MODELS
+        for part in parts
+        for seed in study["chosen_on"][part]
         for model, settings in MODELS[part].items()
         for setting in range(len(settings))
     ]
     frame = measured("choice", tried)
-    chosen = {(p, model): best_setting(frame, p, model) for p in MODELS for model in MODELS[p]}
+    chosen = {(p, model): best_setting(frame, p, model) for p in parts for model in MODELS[p]}
     final = [
         {"part": part, "model": model, "setting": setting, "seed": seed}
-        for seed in study["judged_on"]
         for (part, model), setting in chosen.items()
+        for seed in study["judged_on"][part]
     ]
     frame = measured("scores", final)
     draw(study, frame)
-    lines = [f"Settings chosen on seeds {study['chosen_on']}, judged on {study['judged_on']}."]
-    study.text(lines + [line for part in MODELS for line in judged(frame, part, chosen)])
+    study.text([line for part in parts for line in judged(study, frame, part, chosen)])
 
 
 if __name__ == "__main__":
