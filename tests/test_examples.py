@@ -9,8 +9,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted([*ROOT.glob("plot_*.py"), *ROOT.glob("studies/study_*.py")])
-# Studies of hours: the first minutes of a part of them.
+# Of long studies a part, or the first minutes.
 OPTIONS = {
+    "study_logic": [
+        *("--minutes", "10", "--weights", "100", "--tuning_seeds", "100", "--seeds", "0"),
+    ],
     "study_dependent_factors": ["--minutes", "3", "--datasets", "dsprites", "--jobs", "1"],
 }
 

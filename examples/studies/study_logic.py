@@ -46,11 +46,12 @@ many more steps.
 
 import textwrap
 import warnings
-from functools import lru_cache, partial
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _study import Study, shrink
+import pandas as pd
+from _study import Study, remembered, shrink
 from scipy.stats import entropy
 from scipy.stats import t as student
 from sklearn.linear_model import LinearRegression
@@ -75,7 +76,7 @@ SMALL = {
         **{"n_components": 6, "beta": 0.2, "batch_size": 128, "lr": 4e-3, "max_epochs": 12},
         **{"architecture": "mlp", "module__hidden_sizes": [128]},
     },
-    "weights": [10.0, 100.0, 1000.0],
+    "weights": [10.0, 100.0, 1000.0, 10_000.0],
     "tuning_seeds": [100, 101],
     "seeds": [0, 1, 2, 3, 4],
     "shares": [0.01, 0.1, 1.0],
@@ -112,7 +113,6 @@ DECODABLE = Property(
 MODULAR = properties.modularity_by_product("variance")
 CONSISTENT = properties.consistency("mean")
 MODULAR_PAIRS = properties.modularity_by_pairs()
-CONSISTENT = properties.consistency("mean")
 UNIT = {"code_scale": "unit", "memory": 128}
 PAIRS = {"code_scale": "unit", "supervision": "pairs"}
 
@@ -159,7 +159,7 @@ METHODS = {
 # ---------------------
 
 
-@lru_cache(maxsize=1)
+@remembered
 def load(n_factors, step, **options):
     squares = make_xysquares(**{**options, "factors": dict(options.get("factors", ())) or None})
     images = squares.images.astype(np.float32) / 255
@@ -208,10 +208,9 @@ def measure_tuning(settings, method, chosen, seed):
     return [{"metric": metric, "value": value} for metric, value in scores.items()]
 
 
-def measure_scores(settings, weights, method, share, seed):
-    weight = weights.get(method, 0.0)
+def measure_scores(settings, method, share, seed, weight):
     scores = fit_and_score(settings, method, weight, share, seed)
-    return [{"weight": weight, "metric": metric, "value": v} for metric, v in scores.items()]
+    return [{"metric": metric, "value": value} for metric, value in scores.items()]
 
 
 # %%
@@ -307,33 +306,45 @@ def plot(scores, shares):
     return figure
 
 
+def complete(table, cells):
+    """Rows of the cells, and whether all are there."""
+    rows = table.merge(pd.DataFrame(cells)) if len(table) else table
+    return rows, len(rows) > 0 and len(rows[list(cells[0])].drop_duplicates()) == len(cells)
+
+
 def main():
-    study = Study("logic", __doc__, SMALL, FULL)
+    study = Study("logic", __doc__, SMALL, FULL, parts=("weights", "tuning_seeds", "seeds"))
     cells = [
         {"method": method, "chosen": weight, "seed": seed}
-        for seed in study["tuning_seeds"]
+        for seed in study.chosen("tuning_seeds")
         for method in METHODS
         if method != UNGUIDED
-        for weight in study["weights"]
+        for weight in study.chosen("weights")
     ]
     tuning = study.parallel_rows("tuning", cells, partial(measure_tuning, study.settings))
-    if len(tuning[["method", "chosen", "seed"]].drop_duplicates()) < len(cells):
-        raise SystemExit("Weights are not chosen yet. Run the study again: it goes on.")
-    weights = choose(tuning)
+    tuning, done = complete(tuning, cells)
+    if not done:
+        study.text(["Weights are not chosen yet. Run the study again: it goes on."])
+        return
+    weights = {UNGUIDED: 0.0, **choose(tuning)}
+    # The weight is a part of the cell: another choice is another fit.
     cells = [
-        {"method": method, "share": share, "seed": seed}
-        for seed in study["seeds"]
+        {"method": method, "share": share, "seed": seed, "weight": weights[method]}
+        for seed in study.chosen("seeds")
         for method in METHODS
         for share in (study["shares"] if method != UNGUIDED else [0.0])
     ]
-    scores = study.parallel_rows("scores", cells, partial(measure_scores, study.settings, weights))
-    if len(scores[["method", "share", "seed"]].drop_duplicates()) < len(cells):
-        raise SystemExit("Not all models are trained yet. Run the study again: it goes on.")
+    scores = study.parallel_rows("scores", cells, partial(measure_scores, study.settings))
+    scores, done = complete(scores, cells)
+    if not done:
+        study.text(["Not all models are trained yet. Run the study again: it goes on."])
+        return
+    n_seeds = len(study.chosen("seeds"))
     study.figure("scores", plot(scores, study["shares"]))
     study.text(
         [
             *textwrap.wrap(
-                f"Mean and 95 % interval over {len(study['seeds'])} seeds, on images that no model "
+                f"Mean and 95 % interval over {n_seeds} seeds, on images that no model "
                 "has seen. M and joint are 0 at best, the others 1. Weights were chosen "
                 "on other seeds, at 10 % of the labels.",
                 100,

@@ -8,7 +8,8 @@ Every number of the tables of Zhang and Sugiyama (2024), next to the one that th
   computed in three ways: as published by their authors, every column being a code; with a group of
   codes as one unit (``groups=``); and as the paper's numbers suggest that it computes them.
 - Tables 5 to 7, 9 and 10 are about trained models. Ours are those of ``study_logical_metrics.py``,
-  whose results are read: run it before, into the same folder. Its small run has two of the four
+  whose results are read: run it before, into the same folder; without them, those of its small run
+  that are in the documentation of this repository. Its small run has two of the four
   data sets, rendered, at 16 x 16 pixels, with short training, so that only the order of magnitude
   can agree; tables 8 and 11 need the other two sets, that is, its ``--full``.
 
@@ -59,6 +60,7 @@ from sklearn_disent.metrics import (
 SMALL = {"models": "logical_metrics", "n_draws": 10, "n_votes": 2000, "boosting_rounds": 10}
 FULL = {"models": "logical_metrics_full", "n_draws": 10, "n_votes": 10_000, "boosting_rounds": 100}
 PAPER = Path(__file__).parent / "logical_tables_of_the_paper.csv"
+PUBLISHED = Path(__file__).parents[2] / "docs" / "studies" / "results"
 MAPS = [
     *("entanglement", "rotation", "duplicate", "complement", "misalignment"),
     *("redundancy", "contraction", "nonlinear", "constant", "random"),
@@ -209,6 +211,19 @@ def measure_pairs(settings, row):
 KEY = ["table", "set", "factor", "row", "column"]
 
 
+def folder_of_models(study):
+    """Where the results of the trained models are."""
+    own = study.folder.parent / study["models"]
+    for folder in (own, PUBLISHED / study["models"]):
+        if all((folder / f"{table}.csv").exists() for table in ("scores", "times", "kendall")):
+            print(f"trained models: {folder}")
+            return folder
+    raise SystemExit(
+        f"{own} has no results of trained models. Run study_logical_metrics.py before, with the "
+        "same --out" + (" and --full." if study.is_full else ".")
+    )
+
+
 def of_models(folder):
     """Means over seeds, taus and seconds of the trained models, with the paper's names."""
     scores = pd.read_csv(folder / "scores.csv").rename(columns={"method": "row"})
@@ -336,7 +351,7 @@ def main():
     toy = study.rows("maps", maps, partial(measure_map, study.settings)).assign(table=2)
     weak = study.rows("pairs", maps, partial(measure_pairs, study.settings)).assign(table=4)
     parts = [part.assign(set="", factor="") for part in (toy, toy.assign(table=3), weak)]
-    models, scores = of_models(study.folder.parent / study["models"])
+    models, scores = of_models(folder_of_models(study))
     ours = pd.concat([*parts, *models])[[*KEY, "ours"]]
     paper = paper.rename(columns={"value": "paper"})
     table = paper.merge(ours, on=KEY, how="left")

@@ -21,12 +21,18 @@ for one, gives it nothing; MIG-sup is not bound by that. The other set, "sprites
 whose size and position vary: all factors are segments, and mu has little to tell apart.
 
 Run it as ``python study_topology.py``: images of 16 pixels, networks of two layers, five seeds, few
-points and repeats. The set "ring", the weights of terms and the time of training were chosen by the
-MIG of models of seed 100, which is not reported; for "sprites" nothing was chosen. Networks as they
-are before training give the null of MIG, over the same seeds: a model whose MIG is not above their
-mean by two standard deviations is no evidence. It is marked in the table and left out of every
-claim about metrics. With fewer than ten models that count, no rank
+points and repeats. Networks as they are before training give the null of MIG, over the same seeds:
+a model whose MIG is not above their mean by two standard deviations is no evidence. It is marked in
+the table and left out of every claim about metrics. With fewer than ten models that count, no rank
 correlation is decided.
+
+A first run, of seeds 0 to 4, decided nothing about models: after 20 epochs, with weights of the
+terms about half of these, 6 of 30 models of "ring" counted and 18 of 30 of "sprites". The settings
+were then chosen anew, by the MIG of models of seed 100, which is not reported: twice the epochs,
+larger weights, and a capacity that is smaller, grows longer and binds less. Tried with them were
+BetaVAE and BetaTCVAE on both sets and AnnealedVAE on "ring"; nothing was tried for FactorVAE, whose
+weight is larger by the same thought, nor for VAE and InfoGAN. Seeds 10 to 14 had not been looked
+at, and the rule of ten models was there before them.
 
 ``--full`` has ten seeds, ten latents, longer training, 1,000 points and 100 repeats as in the
 paper, and 64 landmarks at gamma = 1/128.
@@ -72,7 +78,7 @@ LEAST_MODELS = 10
 SCALES = {"1/128": (1 / 128, 64), "1/8": (1 / 8, 32)}
 
 SMALL = {
-    "seeds": range(5),
+    "seeds": range(10, 15),
     "net": {
         "n_components": 5,
         "architecture": "mlp",
@@ -80,13 +86,12 @@ SMALL = {
         "module__init": "he",
         "batch_size": 128,
         "lr": 2e-3,
-        "max_epochs": 20,
+        "max_epochs": 40,
     },
-    "beta": 2.0,
-    "tc_beta": 3.0,
-    "gamma_factor": 10.0,
-    "capacity": 12.0,
-    "annealing_steps": 500,
+    "beta": 4.0,
+    "tc_beta": 6.0,
+    "gamma_factor": 30.0,
+    "annealed": {"gamma": 10.0, "capacity": 6.0, "n_annealing_steps": 800},
     "discriminator": [64, 64],
     "infogan": {"n_components": 4, "n_noise": 4, "lr": 1e-3, "discriminator_lr": 2e-4},
     "n_rows": 1000,
@@ -161,9 +166,7 @@ def make_models(study):
     return {
         "VAE": VAE(**net),
         "BetaVAE": BetaVAE(**net, beta=study["beta"]),
-        "AnnealedVAE": AnnealedVAE(
-            **net, capacity=study["capacity"], n_annealing_steps=study["annealing_steps"]
-        ),
+        "AnnealedVAE": AnnealedVAE(**net, **study["annealed"]),
         "FactorVAE": FactorVAE(
             **net, gamma=study["gamma_factor"], discriminator__hidden_sizes=adversarial
         ),
@@ -477,7 +480,9 @@ def main():
     models = study.parallel_rows(
         "models", model_cells(study), lambda **cell: measure_model(study, **cell)
     )
-    draw_real(study)
+    # They depend on nothing but the settings; Figure 8 is the last of them.
+    if not (study.folder / "figure_8.png").exists():
+        draw_real(study)
     lines = [*claims_on_real(real), ""]
     if models.empty:
         lines.append("Models: none measured yet, nothing decided. Run the study again to go on.")

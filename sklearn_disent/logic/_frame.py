@@ -177,10 +177,16 @@ class Frame:
             v: positions[v][self.rng.randint(len(positions[v]), size=self.n_pairs)] for v in samples
         }
 
+    def given_pairs(self) -> Positions:
+        """Rows of the pairs that are given in place of labels."""
+        assert self.data is not None
+        assert self.data.pairs is not None
+        return self.data.pairs
+
     def along_pairs(self, variables: Sequence[Variable], at: Positions) -> Iterator[Frame]:
         """Frames with two variables on one axis: the first and the second of given pairs."""
         first, second = variables
-        pairs = self.data.pairs  # type: ignore[union-attr]
+        pairs = self.given_pairs()
         step = max(1, CHUNK // self.cells())
         for start in range(0, len(at), step):
             part = at[start : start + step]

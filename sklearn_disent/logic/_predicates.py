@@ -180,7 +180,9 @@ def _frame_of(free: tuple[Variable, ...]) -> Frame:
 
 
 def _fill(values: Array, over: tuple[Variable, ...]) -> Array:
-    return np.broadcast_to(values, [len(variable.domain) for variable in over]).copy()
+    return np.broadcast_to(
+        values, [len(variable.domain._positions(Frame())) for variable in over]
+    ).copy()
 
 
 def _join(operation: Callable[..., Any], *parts: Any) -> Any:

@@ -227,8 +227,10 @@ class Property:
         -------
         quantity : float, or Tensor of shape () if `codes` is one
         """
-        options = {"groups": groups, "assignment": assignment, "code_scale": code_scale}
-        options |= {"factor_scale": factor_scale, "nan_policy": nan_policy}
+        options: dict[str, Any] = {
+            **{"groups": groups, "assignment": assignment, "code_scale": code_scale},
+            **{"factor_scale": factor_scale, "nan_policy": nan_policy},
+        }
         if method == "auto" and semantics is None and self.closed_form is not None:
             fast = self._closed(factors, codes, options)
             if fast is not None:
@@ -321,8 +323,8 @@ class Property:
         >>> abs(found.quantity - 0.044) < 0.001, 0 < found.error < 0.001
         (True, True)
         """
-        given = {"n_pairs": N_PAIRS, "random_state": 0, "semantics": None, "method": "auto"}
-        given |= options
+        defaults = {"n_pairs": N_PAIRS, "random_state": 0, "semantics": None, "method": "auto"}
+        given: dict[str, Any] = {**defaults, **options}
         n_pairs, semantics = given.pop("n_pairs"), given.pop("semantics")
         rng = check_random_state(given.pop("random_state"))
         method = given.pop("method")
@@ -413,8 +415,15 @@ class Property:
                 f"pairs must hold row numbers below {len(codes)}, the number of codes, got "
                 f"{links.max()}."
             )
-        options = {"uses_blocks": self._uses_blocks, "groups": groups, "code_scale": code_scale}
-        return self._of(bind_pairs(links, known, codes, **options), semantics, None, 0)
+        data = bind_pairs(
+            links,
+            known,
+            codes,
+            uses_blocks=self._uses_blocks,
+            groups=groups,
+            code_scale=code_scale,
+        )
+        return self._of(data, semantics, None, 0)
 
     def score_of_pairs(
         self, pairs: ArrayLike, same: ArrayLike, codes: ArrayLike, **options: Any
@@ -452,7 +461,7 @@ class Property:
         """
         from ..metrics import Metric
 
-        options = {} if self.question is None else {"question": self.question}
+        options: dict[str, Any] = {} if self.question is None else {"question": self.question}
         bounds = (-inf, inf) if callable(self.link) else (0.0, 1.0)
         return Metric(
             _Score(self),

@@ -37,7 +37,7 @@ class _Quantifier(Predicate):
     def __post_init__(self) -> None:
         variables, body = self.variables, self.body
         given = tuple(variables) if isinstance(variables, (tuple, list)) else (variables,)
-        pairs = getattr(given[0], "_pairs_of", None) if len(given) == 1 else None
+        pairs = getattr(given[0], "_of_pairs", False) if len(given) == 1 else None
         if given and all(isinstance(s, Domain) for s in given) and callable(body):
             parameters = inspect.signature(body).parameters.values()
             names = [p.name for p in parameters if p.default is p.empty]
@@ -96,7 +96,7 @@ class _Quantifier(Predicate):
         if frame.data is not None and frame.data.pairs is not None and self._runs_over_pairs():
             yield from frame.along_pairs(self.variables, self._pair_positions(frame))
             return
-        if hasattr(self._domains[0], "_pairs_of"):
+        if self._domains[0]._of_pairs:
             yield from self._domains[0]._frames(frame, self.variables)
             return
         own = {v: positions[v.domain] for v in self.variables}
@@ -114,7 +114,7 @@ class _Quantifier(Predicate):
     def _pair_positions(self, frame: Frame) -> Any:
         domain = self._domains[0]
         choose = getattr(domain, "_chosen_pairs", None)
-        every = np.arange(len(frame.data.pairs))  # type: ignore[union-attr]
+        every = np.arange(len(frame.given_pairs()))
         return every if choose is None else choose(frame, every)
 
     def _tables(self, frame: Frame, evaluate: Callable[[Frame], Any]) -> Iterator[Any]:

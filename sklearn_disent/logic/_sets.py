@@ -59,7 +59,7 @@ class _Pairs(_Restrictable):
 
     name: str = "pairs"
     _of_samples = True
-    _pairs_of = True
+    _of_pairs = True
 
     def _positions(self, frame: Frame) -> Positions:
         return np.arange(_data(self, frame).n_samples)
@@ -91,8 +91,7 @@ class _Where(_Restrictable):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_of_samples", self.base._of_samples)
-        if hasattr(self.base, "_pairs_of"):
-            object.__setattr__(self, "_pairs_of", True)
+        object.__setattr__(self, "_of_pairs", self.base._of_pairs)
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -114,7 +113,7 @@ class _Where(_Restrictable):
 
     def _positions(self, frame: Frame) -> Positions:
         positions = self.base._positions(frame)
-        if hasattr(self, "_pairs_of"):
+        if self._of_pairs:
             return positions
         free = self._free()
         if any(variable.domain._solved for variable in free):

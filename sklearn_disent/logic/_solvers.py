@@ -284,10 +284,11 @@ def _record(
             raise FormulaError(
                 node, f"{node} has two unknowns, {unknown} and {found}. Write an equation of each."
             )
-    sides = (own.argument._evaluate(frame) if is_map else None, other._evaluate(frame))
-    rows = [None if side is None else _in_rows(side, frame) for side in sides]
-    live = tuple(rows) if any(map(is_tensor, rows)) else None
-    argument, target = (None if side is None else detached(side).astype(float) for side in rows)
+    given = _in_rows(own.argument._evaluate(frame), frame) if is_map else None
+    wanted = _in_rows(other._evaluate(frame), frame)
+    live = (given, wanted) if is_tensor(given) or is_tensor(wanted) else None
+    argument = None if given is None else detached(given).astype(float)
+    target = detached(wanted).astype(float)
     chosen = semantics._premetric_on(node._own_sort, before)
     # A positive factor does not change what is best.
     premetric = getattr(chosen.function, "kind", chosen.name)

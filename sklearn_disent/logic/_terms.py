@@ -68,6 +68,8 @@ class Domain(Node):
     name: str
     _of_samples = False
     """Whether its elements are samples, of which tuples are drawn where there are too many."""
+    _of_pairs = False
+    """Whether its elements are pairs of samples, which take two variables."""
     _solved = False
     """Whether "exists" is solved instead of enumerated."""
 
@@ -85,6 +87,22 @@ class Domain(Node):
     def _sort(self) -> str | None:
         """The sort of the elements: "factors", "codes", "index", or None."""
         return None
+
+    def _frames(self, frame: Frame, variables: tuple[Variable, ...]) -> Iterator[Frame]:
+        """Frames of two variables that run over pairs together."""
+        raise NotImplementedError
+
+    def _solve(self, exists: Any, frame: Frame, semantics: Any, before: bool) -> Any:
+        """The quantity of "exists", solved."""
+        raise NotImplementedError
+
+    def _decide(self, exists: Any, frame: Frame) -> Any:
+        """The truth of "exists", solved."""
+        raise NotImplementedError
+
+    def _attained(self, inner: Any) -> Any:
+        """What is guaranteed of a solved "exists", given its body's guarantee."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -331,7 +349,7 @@ class Variable(Term):
     """
 
     name: str
-    domain: FiniteSet
+    domain: Domain
 
     def _text(self) -> str:
         return self.name
@@ -360,7 +378,8 @@ class Variable(Term):
 
     def _gather(self, frame: Frame, places: Array) -> Array:
         frame.axis_of(self)
-        return self.domain.values[frame.spread(self, frame.rows[self]), places]
+        tables = cast(_FunctionSet, self.domain).values
+        return tables[frame.spread(self, frame.rows[self]), places]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -461,9 +480,10 @@ class _Apply(Term):
 
     def _evaluate(self, frame: Frame) -> Any:
         function, argument = self.function, self.argument
-        source = function.domain
         if isinstance(function, Variable):
             source = cast(_FunctionSet, function.domain).source
+        else:
+            source = function.domain
         if isinstance(argument, Variable) and argument.domain is source:
             frame.axis_of(argument)
             places = frame.spread(argument, frame.rows[argument])

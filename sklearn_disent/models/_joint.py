@@ -222,9 +222,11 @@ class JointVAE(BaseVAE):
             for part, point in zip(logits, uniform.T):
                 number = (point[:, None] > part.softmax(1).cumsum(1)[:, :-1]).sum(1)
                 codes.append(number[:, None].to(mean))
-            values.append(-self.reconstruction(x, module.decoder(torch.cat(codes, 1))))
+            decoded = module.decoder(torch.cat(codes, 1))
+            # Sums in single precision would differ with the size of the batch.
+            values.append(-self.reconstruction(x.double(), decoded.double()))
         kl = gaussian_kl(mean, log_var).sum(1) + sum(categorical_kl(part) for part in logits)
-        return *mean_and_error(torch.stack(values).double()), kl
+        return *mean_and_error(torch.stack(values)), kl
 
     def importance_weighted_bound(self, X: Any, *, n_draws: int = 64) -> np.ndarray:
         """Not offered for latents of two kinds; use :meth:`score_samples`.

@@ -138,7 +138,8 @@ def _read_classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[np.int64], NDArray
     elif labels.dtype.kind == "i":
         known = (labels != -1).all(1)
     elif labels.dtype.kind == "O":
-        known = ~np.array([[is_missing(v) for v in row] for row in labels.tolist()]).any(1)
+        missing = [any(map(is_missing, row)) for row in labels.tolist()]
+        known = ~np.array(missing, dtype=bool)
         labels = np.where(known[:, None], labels, "").astype(str)
     columns = [np.unique(column, return_inverse=True)[1] for column in labels.T]
     return np.column_stack(columns), known

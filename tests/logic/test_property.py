@@ -122,7 +122,7 @@ def test_scorer_takes_options_and_refuses_misspelt_ones():
 
 
 def test_scorers_do_not_choose_collapsed_codes():
-    data = make_logical_codes("rotation", n_levels=6)
+    data = make_logical_codes("rotation", n_levels=6, random_state=0)
     rule = properties.modularity_by_product()
     small = 0.001 * data.codes
     assert rule.score(data.target, small, groups=data.blocks) > 0.999  # as published

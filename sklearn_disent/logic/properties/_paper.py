@@ -46,9 +46,10 @@ class _Modularity:
     def __call__(self, factors: Any, codes: Any, *, factor_scale: str, **options: Any) -> float:
         from ...metrics import modularity_distance
 
-        return modularity_distance(
+        distance = modularity_distance(
             factors, codes, deviation=self.deviation, factor_bins="unique", **options
         )
+        return float(distance)
 
     def of_tensors(self, data: Any) -> Any:
         from ...models import terms
@@ -74,7 +75,7 @@ class _Informativeness:
     ) -> float:
         from ...metrics import informativeness_distance
 
-        return informativeness_distance(
+        distance = informativeness_distance(
             factors,
             codes,
             quantity=self.quantity,
@@ -82,11 +83,12 @@ class _Informativeness:
             code_scale=code_scale,
             **rest,
         )
+        return float(distance)
 
     def of_tensors(self, data: Any) -> Any:
         from ...models import terms
 
-        aggregate = self.quantity.removesuffix("_contraction")
+        aggregate: Aggregate = "max" if self.quantity == "max_contraction" else "mean"
         values, codes = data.whole(None, "factors"), data.whole(None, "codes")
         return terms.contraction_term(values, codes, aggregate=aggregate)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from .._quantale import AggregatorName
+
 PAPER = (
     "Zhang and Sugiyama (2024). Enriching disentanglement: from logical definitions to "
     "quantitative metrics. NeurIPS."
@@ -27,7 +29,7 @@ SEVERAL = "Several of these at once"
 
 Aggregate = Literal["mean", "max"]
 
-SUM_OF_FACTORS = {"k": "sum"}
+SUM_OF_FACTORS: dict[str, AggregatorName] = {"k": "sum"}
 
 
 def maps_of(inverse: Any) -> Any:

@@ -170,8 +170,8 @@ def importance_of(
         )
     if data.parts:
         options = (estimator, test_size, split, n_jobs, random_state, tol)
-        fits = [importance_of(part, *options) for part in data.parts]
-        return Importance(*map(np.concatenate, zip(*fits)))
+        found = [importance_of(part, *options) for part in data.parts]
+        return Importance(*map(np.concatenate, zip(*found)))
     warn_if_constant(data.codes, "they predict no factor")
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
@@ -194,7 +194,7 @@ def _contents(tasks: Sequence[Task], n_jobs: int | None) -> tuple:
     digests: dict[int, bytes] = {}
     for array in (array for task in tasks for array in task[1:5]):
         if id(array) not in digests:
-            digests[id(array)] = blake2b(np.ascontiguousarray(array)).digest()
+            digests[id(array)] = blake2b(np.ascontiguousarray(array).data).digest()
     arrays = (tuple(digests[id(array)] for array in task[1:5]) for task in tasks)
     return tuple((id(task.predictor), task.seed, own) for task, own in zip(tasks, arrays))
 

@@ -298,7 +298,7 @@ def test_projection_takes_classes_without_order():
     ],
 )
 def test_groups_that_do_not_fit_are_refused(groups, match):
-    data = make_logical_codes("rotation", n_levels=3)
+    data = make_logical_codes("rotation", n_levels=3, random_state=0)
     with pytest.raises(ValueError, match=match):
         modularity_distance(data.target, data.codes, groups=groups)
 
@@ -518,7 +518,7 @@ def test_weights_of_informativeness_equal_repetition(quantity, inverse):
 
 @pytest.mark.parametrize("scale", [1e-200, 1e149])
 def test_linear_inverse_exists_at_any_scale_of_the_codes(scale):
-    data = make_logical_codes("rotation")
+    data = make_logical_codes("rotation", random_state=0)
     distance = informativeness_distance(data.factors, data.codes * scale)
     assert distance == pytest.approx(0.0, abs=1e-20)
     scored = product_modularity_score(

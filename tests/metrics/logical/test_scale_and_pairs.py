@@ -81,7 +81,7 @@ def test_agreement_splits_a_class_that_one_wrong_link_joins():
 
 @pytest.mark.parametrize("metric", [product_modularity_score, constancy_modularity_score])
 def test_unit_scale_is_free_of_the_scale_of_the_codes(metric):
-    data = make_logical_codes("rotation", n_levels=5)
+    data = make_logical_codes("rotation", n_levels=5, random_state=0)
     options = {"groups": data.blocks, "code_scale": "unit"}
     expected = metric(data.target, data.codes, **options)
     assert expected < 0.5
@@ -109,7 +109,7 @@ def test_unit_contraction_is_zero_for_scaled_factors():
 
 
 def test_scorers_and_reports_have_unit_scale_by_default():
-    data = make_logical_codes("rotation", n_levels=5)
+    data = make_logical_codes("rotation", n_levels=5, random_state=0)
     small = 1e-3 * data.codes
     report = disentanglement_report(
         data.target, small, metrics=["product_modularity"], output="dict"
