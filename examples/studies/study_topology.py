@@ -22,7 +22,7 @@ whose size and position vary: all factors are segments, and mu has little to tel
 
 Run it as ``python study_topology.py``: images of 16 pixels, networks of two layers, five seeds, few
 points and repeats. Networks as they are before training give the null of MIG, over the same seeds:
-a model whose MIG is not above their mean by two standard deviations is no evidence. It is marked in
+a model whose MIG is not above their mean by two standard deviations is not evidence. It is marked in
 the table and left out of every claim about metrics. With fewer than ten models that count, no rank
 correlation is decided.
 
@@ -349,7 +349,7 @@ def with_evidence(models):
 
 
 def by_seed(rows, columns):
-    """Values (n_seeds, n_models, n_columns); nan where a model is no evidence."""
+    """Values (n_seeds, n_models, n_columns); nan where a model is not evidence."""
     wide = rows.set_index(["seed", "model"])[columns].unstack("model")
     return wide.to_numpy().reshape(len(wide), len(columns), -1).swapaxes(1, 2)
 
@@ -445,7 +445,7 @@ def claims_on_real(real):
 
 
 def draw_models(study, models):
-    """Figure 12, and the topological scores beside it; hollow where a model is no evidence."""
+    """Figure 12, and the topological scores beside it; hollow where a model is not evidence."""
     models = with_evidence(models)
     models = models[models["trained"]]
     pairs = [("mig", "mig_sup"), ("mig", "mu"), ("mig", "supervised_mu")]
