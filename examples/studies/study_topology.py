@@ -22,9 +22,9 @@ whose size and position vary: all factors are segments, and mu has little to tel
 
 Run it as ``python study_topology.py``: images of 16 pixels, networks of two layers, five seeds, few
 points and repeats. Networks as they are before training give the null of MIG, over the same seeds:
-a model whose MIG is not above their mean by two standard deviations is not evidence. It is marked in
-the table and left out of every claim about metrics. With fewer than ten models that count, no rank
-correlation is decided.
+a model whose MIG is not above their mean by two standard deviations is not evidence. It is marked
+in the table and left out of every claim about metrics. With fewer than ten models that count, no
+rank correlation is decided.
 
 A first run, of seeds 0 to 4, decided nothing about models: after 20 epochs, with weights of the
 terms about half of these, 6 of 30 models of "ring" counted and 18 of 30 of "sprites". The settings
