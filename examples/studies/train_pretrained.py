@@ -107,13 +107,17 @@ class Row:
 FALLING = LinearSchedule(12.0, 2.0, 30_000)
 TC = {"beta": FALLING, "estimator": "mws"}
 PAIRS = "Pairs of images were drawn from the factors, so that it is weakly supervised."
+SECOND = (
+    "Beta falls further than in a first run (12 to 4, seed 0), whose MIG had been seen to be .389 "
+    "after seven epochs."
+)
 SMALL = "The discriminator has four layers of 256 units; in the paper six of 1000."
 LABELED = {
     "beta": LinearSchedule(6.0, 1.0, 20_000),
     "guidance": Labels("xent", weight=100.0, n_labeled=0.1),
 }
 TABLE = {
-    "dsprites-btcvae-0": Row("BetaTCVAE", "dsprites", 8, TC),
+    "dsprites-btcvae-0": Row("BetaTCVAE", "dsprites", 8, TC, limits=SECOND),
     "dsprites-annealed-0": Row(
         "AnnealedVAE",
         "dsprites",
