@@ -21,7 +21,7 @@ def estimators():
 
 
 # scikit-learn's checks allow no double-underscore parameter.
-@pytest.mark.usefixtures("small_discriminator")
+@pytest.mark.usefixtures("small_networks")
 @parametrize_with_checks(estimators())
 def test_estimator_passes_scikit_learn_check(estimator, check):
     check(estimator)
