@@ -304,7 +304,7 @@ def test_report_interval_of_a_mean_is_the_known_one():
         np.zeros((301, 1), int),
         codes,
         metrics=[mean],
-        n_resamples=2000,
+        n_resamples=600,
         confidence_level=0.9,
         output="dict",
         random_state=0,
