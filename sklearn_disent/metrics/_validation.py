@@ -208,10 +208,11 @@ def check_factors(
 def _missing(columns: list[Column], Z: NDArray[np.float64], nan_policy: str) -> NDArray[np.bool_]:
     """Which entries (n, K) of the factors are of no use, since they or the codes are missing."""
     missing: NDArray[np.bool_] = np.column_stack([missing for _, missing, _ in columns])
+    is_nan = np.isnan(Z)
     if nan_policy == "raise":
         _refuse_unlabelled(columns, missing)
-        _refuse_missing(np.isnan(Z), "codes", _DROP_ROWS)
-    return np.logical_or(missing, np.isnan(Z).any(axis=1, keepdims=True))
+        _refuse_missing(is_nan, "codes", _DROP_ROWS)
+    return np.logical_or(missing, is_nan.any(axis=1, keepdims=True))
 
 
 def _complete(
@@ -363,12 +364,13 @@ def live_codes(codes: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
 def active_codes(data: Checked, min_variance: float) -> NDArray[np.bool_]:
     """Which codes vary by more than a share of the largest variance."""
     codes, weight = data.codes, data.sample_weight
+    low, high = codes.min(axis=0), codes.max(axis=0)
     # The largest magnitude goes first: the squares of tiny values would vanish.
-    scaled = codes / max(np.abs(codes).max(), np.finfo(float).tiny)
-    centred = scaled - np.average(scaled, axis=0, weights=weight)
-    variance = np.average(centred**2, axis=0, weights=weight)
+    scaled = codes / max(-low.min(), high.max(), np.finfo(float).tiny)
+    scaled -= np.average(scaled, axis=0, weights=weight)
+    variance = np.average(np.square(scaled, out=scaled), axis=0, weights=weight)
     # The range shows which codes are constant: their variance is zero only up to rounding.
-    return (np.ptp(codes, axis=0) > 0) & (variance > min_variance * variance.max())
+    return (high > low) & (variance > min_variance * variance.max())
 
 
 def warn_if_constant(codes: NDArray, consequence: str) -> None:

@@ -149,7 +149,7 @@ def bin_codes(
     Equal-width edges are those of ``np.histogram``, and a value on an edge belongs to the bin
     above. Quantile edges are weighted order statistics; equal edges merge.
     """
-    binned = np.empty(codes.shape, dtype=np.int64)
+    binned = np.empty(codes.shape, dtype=np.int64, order="F")  # filled column by column
     for j, code in enumerate(codes.T):
         if n_bins is None:
             binned[:, j] = np.unique(code, return_inverse=True)[1]
