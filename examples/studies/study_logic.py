@@ -240,11 +240,13 @@ def measure_places(settings, max_epochs, seed, weight, weight_product):
 
 
 def in_places(y, codes):
-    """For every factor, the mean over its values' rows of the code in its place."""
+    """For every value of a factor the mean of the code in its place, in the factor's units."""
     columns = []
     for k, values in enumerate(y.T):
         _, inverse = np.unique(values, return_inverse=True)
-        columns.append((np.bincount(inverse, codes[:, k]) / np.bincount(inverse))[inverse])
+        column = (np.bincount(inverse, codes[:, k]) / np.bincount(inverse))[inverse]
+        # Of the same mean and variance: the weight of the labels then means the same.
+        columns.append((column - column.mean()) / column.std() * values.std() + values.mean())
     return np.column_stack(columns)
 
 
