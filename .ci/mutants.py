@@ -3,13 +3,16 @@
     python .ci/mutants.py --n 200                   # prints each mutant, and the share killed
     python .ci/mutants.py --n 200 --state m.json    # in pieces: goes on where it was
     python .ci/mutants.py --at metrics/_numeric.py:24   # all mutants of one line
+    python .ci/mutants.py --record map.json         # which test runs which line, once
+    python .ci/mutants.py --n 200 --map map.json    # only tests that run the changed line: faster
 
 A mutant is one small change: a comparison, an operator, a number, a condition, a call
 left out. It is killed if a test fails. Where tests do not come to an end within their processor
 time it is listed as hung, and does not count as killed. Each runs in a process forked from one that
 has the large packages loaded, and is imported in place of the real module: no file is changed.
 Docstrings, annotations, messages of errors and code that only type checkers see have no mutants;
-tests that start processes of their own do not see them.
+tests that start processes of their own do not see them. A map needs the package coverage, and the
+tree it was recorded of; lines that run on import alone get all tests of their room's files.
 """
 
 import argparse
@@ -33,6 +36,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sklearn_disent"
 ROOMS = ("metrics", "models/terms", "datasets", "model_selection", "logic")
 SECONDS = 150  # of processor time, that the tests of one mutant may take
+N_QUICK = 40
+OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "no:doctest", "-o", "addopts="]
+OPTIONS += ["-m", "not slow", "--import-mode=importlib", "--rootdir", str(ROOT)]
 WAIT = 1800  # seconds by the clock: other processes may be busy, but a test may also just sleep
 SEED = 17
 
@@ -150,6 +156,49 @@ def draw(n: int, rooms: tuple[str, ...], seed: int) -> list[Mutant]:
 # -- running them ----------------------------------------------------------------------------
 
 
+def record(target: Path) -> None:
+    """Write which tests of the rooms run which lines, and how long each takes."""
+    import coverage
+    import pytest
+
+    paths = [path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")]
+    files = sorted({file for p in paths for file in tests_of(p.relative_to(PACKAGE).as_posix())})
+    cover = coverage.Coverage(source=[str(PACKAGE / room) for room in ROOMS], data_file=None)
+    seconds: dict[str, float] = {}
+
+    class Plugin:
+        @pytest.hookimpl(wrapper=True)
+        def pytest_runtest_protocol(self, item: Any) -> Any:
+            cover.switch_context(item.nodeid)
+            begin = time.process_time()
+            result = yield
+            seconds[item.nodeid] = time.process_time() - begin
+            cover.switch_context("")
+            return result
+
+    cover.start()
+    pytest.main([*OPTIONS, *files], plugins=[Plugin()])
+    cover.stop()
+    names = list(seconds)
+    number = {name: i for i, name in enumerate(names)}
+    lines = {}
+    for file in cover.get_data().measured_files():
+        found = cover.get_data().contexts_by_lineno(file)
+        lines[Path(file).relative_to(PACKAGE).as_posix()] = {
+            line: [number[test] for test in tests if test] for line, tests in found.items()
+        }
+    target.write_text(json.dumps({"tests": names, "seconds": seconds, "lines": lines}))
+
+
+def covering(mutant: Mutant, found: dict[str, Any]) -> list[str]:
+    """Tests that run the line of a mutant, quick ones first; none if it runs on import alone."""
+    lines = found["lines"].get(mutant.path, {})
+    # A statement of several lines may be known by its first.
+    near = [str(line) for line in range(mutant.line, max(mutant.line - 6, 0), -1)]
+    numbers = next((lines[line] for line in near if lines.get(line)), [])
+    return sorted((found["tests"][i] for i in numbers), key=found["seconds"].__getitem__)
+
+
 def tests_of(path: str) -> list[str]:
     """Test files of the room that mention the module or a public name of it, small ones first."""
     source = PACKAGE / path
@@ -209,16 +258,16 @@ def preload() -> None:
     torch.set_num_threads(1)
 
 
-def fate(mutant: Mutant) -> str:
+def fate(mutant: Mutant, tests: list[str]) -> str:
     """ "killed" if a test fails with the mutant in place, "SURVIVED" if none does, or "hung"."""
-    source, files = source_of(mutant), tests_of(mutant.path)
+    source = source_of(mutant)
     child = os.fork()
     if child == 0:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         code = 1
         try:
-            code = _run_tests(mutant, source, files)
+            code = _run_tests(mutant, source, tests)
         finally:
             os._exit(code)
     begin = time.monotonic()
@@ -235,17 +284,37 @@ def fate(mutant: Mutant) -> str:
     return "hung"
 
 
-def _run_tests(mutant: Mutant, source: str, files: list[str]) -> int:
-    import pytest
+class _Chosen:
+    """Keeps the chosen tests of a run, in their order."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.order = {test: i for i, test in enumerate(tests)}
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        kept = [item for item in items if item.nodeid in self.order]
+        items[:] = sorted(kept, key=lambda item: self.order[item.nodeid])
+
+
+def _run_tests(mutant: Mutant, source: str, tests: list[str]) -> int:
+    """First the quickest tests, whose few files are read soon, then all."""
 
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     os.environ["OMP_NUM_THREADS"] = "1"
     sys.path.insert(0, str(ROOT))
     sys.meta_path.insert(0, _Finder(mutant, source))
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:doctest", "-o", "addopts="]
-    options += ["-m", "not slow", "--import-mode=importlib", "--rootdir", str(ROOT)]
-    return int(pytest.main([*options, *files]))
+    return next(filter(None, (_run(part) for part in (tests[:N_QUICK], tests[N_QUICK:]))), 0)
+
+
+def _run(tests: list[str]) -> int:
+    """Exit code of pytest for files, or for tests by their names."""
+    import pytest
+
+    if not tests:
+        return 0
+    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    plugins = [_Chosen(tests)] if "::" in tests[0] else []
+    return int(pytest.main(["-x", *OPTIONS, *files], plugins=plugins))
 
 
 def _processor_time() -> float:
@@ -261,7 +330,13 @@ def main() -> None:
     parser.add_argument("--at", nargs="+", help="file:line below the package")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="of processor time")
     parser.add_argument("--state", type=Path)
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--map", type=Path)
     arguments = parser.parse_args()
+    os.chdir(ROOT)
+    if arguments.record:
+        return record(arguments.record)
+    known = json.loads(arguments.map.read_text()) if arguments.map else {"lines": {}}
     if arguments.at:
         places = [place.partition(":") for place in arguments.at]
         chosen = [
@@ -281,7 +356,7 @@ def main() -> None:
         if key not in done:
             if _processor_time() > arguments.seconds:
                 break
-            done[key] = fate(mutant)
+            done[key] = fate(mutant, covering(mutant, known) or tests_of(mutant.path))
             if arguments.state:
                 arguments.state.write_text(json.dumps(done, indent=1))
         print(f"{done[key]:8s} {key}", flush=True)

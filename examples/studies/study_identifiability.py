@@ -18,14 +18,16 @@ What was chosen here:
 
 - Sources and mixtures differ from seed to seed; sprites are the same, and seeds are those of the
   models. Scores are of the rows that models were trained on, as in the papers.
-- Mixtures are those of a second attempt. The first, three sources with modulated variances, was not
-  decided on seeds 0, 1 and 2. For the second, these were tried on seeds 100 to 102, some with a
-  plain loop over the same objective: two and five sources (the latter stopped early), two and three
-  layers, variances alone and with means, sigma 0.05 and 0.1. Two sources with both modulated were
-  taken, with one sigma: the auxiliary variable gained much on one mixture there and lost on
-  another.
+- Mixtures are those of a third attempt. The first, three sources with modulated variances, was not
+  decided on seeds 0, 1 and 2. The second, two sources with means and variances modulated, 1,000
+  steps and the posterior of x alone, gained 0.05 on seeds 10, 11 and 12, in pairs only. For the
+  third, these were tried on seeds 100 and 101: three and five sources, variances from 0.5 and from
+  0.01 (as in the paper) to 3, sigma 0.1 and 0.3, the posterior of x and that of x and u (the
+  paper's), 5,000 steps. What was taken had the larger gain on both seeds: three sources, variances
+  from 0.01, the posterior of x and u; steps were doubled.
 - For sprites the settings to choose from were revised once, after a look at the seed for choosing:
-  betas were 1, 4 and 16, at which BetaVAE collapsed, and decays 0.1, 0.3 and 1.
+  betas were 1, 4 and 16, at which BetaVAE collapsed, and decays 0.1, 0.3 and 1. A first run, with
+  a fifth of the steps, was judged on seeds 0, 1 and 2: InfoE held, InfoM was not decided.
 - Weight decay acts by its product with the number of steps, of which the paper has a hundred times
   as many: hence the larger weights to choose from.
 - InfoM and InfoE have two readings. As published, values of quantized latents are classes: counted
@@ -55,8 +57,8 @@ ICA, SPRITES = "nonlinear ICA", "sprites"
 # Per part: the model that should do worse, the one that should do better, and the settings of each.
 MODELS = {
     ICA: {
-        "VAE": [{"sigma": 0.1}],
-        "IdentifiableVAE": [{"sigma": 0.1}],
+        "VAE": [{"sigma": sigma} for sigma in (0.1, 0.3)],
+        "IdentifiableVAE": [{"sigma": sigma, "posterior_of": "x_and_u"} for sigma in (0.1, 0.3)],
     },
     SPRITES: {
         "BetaVAE": [{"beta": beta} for beta in (1.0, 4.0, 8.0)],
@@ -77,22 +79,22 @@ LABELS = {
     "infoe_published": "InfoE as published",
 }
 SMALL = {
-    "ica": {"n_samples": 4000, "n_sources": 2, "n_segments": 40, "n_layers": 3,
-            "modulation": "both"},
+    "ica": {"n_samples": 20_000, "n_sources": 3, "n_segments": 40, "n_layers": 2,
+            "modulation": "scale", "least_variance": 0.01},
     "sprites": {"orientation": [0], "scale": [0, 2, 5], "posX": range(0, 32, 2),
                 "posY": range(0, 32, 2)},
     "n_pixels": 16,
-    "ica_net": {"n_components": 2, "architecture": "mlp", "module__hidden_sizes": [64, 64],
-                "module__init": "he", "batch_size": 100, "lr": 2e-3, "max_epochs": 25},
+    "ica_net": {"n_components": 3, "architecture": "mlp", "module__hidden_sizes": [64, 64],
+                "module__init": "he", "batch_size": 200, "lr": 1e-3, "max_epochs": 100},
     "sprites_net": {"n_components": 8, "architecture": "mlp", "module__hidden_sizes": [128, 128],
-                    "module__init": "he", "batch_size": 128, "lr": 2e-3, "max_epochs": 100},
+                    "module__init": "he", "batch_size": 128, "lr": 2e-3, "max_epochs": 500},
     "parts": [ICA, SPRITES],
-    "chosen_on": {ICA: [100], SPRITES: [100]},
-    "judged_on": {ICA: [10, 11, 12], SPRITES: [0, 1, 2]},
+    "chosen_on": {ICA: [100, 101], SPRITES: [100]},
+    "judged_on": {ICA: [20, 21, 22, 23, 24], SPRITES: [10, 11, 12]},
 }  # fmt: skip
 FULL = {
     "ica": {"n_samples": 40_000, "n_sources": 5, "n_segments": 40, "n_layers": 3,
-            "modulation": "scale"},
+            "modulation": "scale", "least_variance": 0.01},
     "sprites": {"orientation": range(0, 40, 4), "posX": range(0, 32, 2), "posY": range(0, 32, 2)},
     "n_pixels": 32,
     "ica_net": {**SMALL["ica_net"], "n_components": 5, "module__hidden_sizes": [128, 128]},
@@ -100,7 +102,7 @@ FULL = {
                     "batch_size": 128, "lr": 1e-3, "max_epochs": 50},
     "parts": [ICA, SPRITES],
     "chosen_on": {ICA: [100, 101, 102], SPRITES: [100, 101, 102]},
-    "judged_on": {ICA: list(range(10, 20)), SPRITES: list(range(10, 20))},
+    "judged_on": {ICA: list(range(20, 30)), SPRITES: list(range(10, 20))},
 }  # fmt: skip
 
 

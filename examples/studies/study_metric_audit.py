@@ -216,7 +216,7 @@ def main():
     study = Study(
         "metric_audit",
         __doc__,
-        small={"n_samples": 600, "seeds": [0], "n_codes": [8, 32, 128]},
+        small={"n_samples": 600, "seeds": [0, 1, 2], "n_codes": [8, 32, 128]},
         full={"n_samples": 6000, "seeds": [0, 1, 2, 3, 4], "n_codes": [8, 32, 128]},
     )
 
