@@ -552,7 +552,7 @@ def test_summary_names_the_scores_that_are_not_above_chance():
 
 
 @pytest.mark.parametrize(
-    "p_value, question, words",
+    ("p_value", "question", "words"),
     [
         (0.05, "Compactness", "above chance"),
         (0.051, "Compactness", "not clearly above chance"),
