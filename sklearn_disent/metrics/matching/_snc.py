@@ -1,16 +1,10 @@
 """Single-code classification and knockout: what one code can do, and what it does alone."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from ..._params import (
@@ -37,6 +31,7 @@ from ..prediction._predictors import (
     run,
     split_rows,
 )
+from ._network import QuickNetwork
 
 __all__ = ["nk_score", "snc_score"]
 
@@ -171,7 +166,7 @@ def nk_score(
         The representation.
     estimator : classifier or None, default=None
         Predictor of one factor. None means a network with one hidden layer of 256 units on
-        standardized codes, trained for at most 30 epochs.
+        standardized codes, trained for a few epochs by steps that become smaller.
     test_size : float, default=0.25
         Share of the rows held out at random.
     split : tuple (train, test) of array-likes or None, default=None
@@ -202,9 +197,11 @@ def nk_score(
 
     Notes
     -----
-    Two networks are trained for each factor, about 10 s in all for 10,000 rows, 10 codes and 5
-    factors; trees, ``ExtraTreesClassifier(50, max_features=None)``, are several times faster. A
-    factor without a code, with fewer codes than factors, scores 0, as does a matched constant.
+    Two networks are trained for each factor, in about 1 s in all for 10,000 rows, 10 codes and 5
+    factors. They see each row four times, or more often if there are few; steps that fall to zero
+    make up for it: for mixed codes, for codes of one factor each and for copies of such codes the
+    scores were 0.061, 0.680 and 0.010, those of ``MLPClassifier((256,))`` after 30 epochs of constant
+    steps 0.059, 0.651 and 0.011. A factor without a code, with fewer codes than factors, scores 0, as does a matched constant.
     Without any other code the prediction is the most frequent class. Factors with a single value
     are left out, with a warning (nan if `average` is None).
 
@@ -236,17 +233,14 @@ def nk_score(
     # A matched constant is not there: taking it away changes nothing but the random weights.
     fitted = np.flatnonzero(used & (matched.code >= 0) & (matched.information > 0))
     refuse_kind(estimator, "regressor")
-    model = _network(len(train)) if estimator is None else estimator
+    model = QuickNetwork() if estimator is None else estimator
     everything = np.arange(data.codes.shape[1])
     tasks = [
         Task(model, data.codes[:, kept], data.factors[:, k], train, test, seed)
         for k in fitted.tolist()
         for kept, seed in zip((everything, everything != matched.code[k]), seeds[k])
     ]
-    with warnings.catch_warnings():
-        # A network that has not converged after its time is what it is.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        accuracy = np.reshape(run([(_held_out_accuracy, task) for task in tasks], n_jobs), (-1, 2))
+    accuracy = np.reshape(run([(_held_out_accuracy, task) for task in tasks], n_jobs), (-1, 2))
     values = np.zeros(len(used))
     values[fitted] = accuracy[:, 0] - accuracy[:, 1]
     return average_of(values, used, average)
@@ -322,16 +316,3 @@ def _held_out_accuracy(task: Task) -> float:
     if task.X.shape[1] == 0:
         return _guessing(task.y, task.train, task.test)
     return fit_and_predict(task)[1]
-
-
-def _network(n_rows: int) -> BaseEstimator:
-    # Larger batches and steps than the default: a quarter of the time, for the same accuracy.
-    network = MLPClassifier(
-        hidden_layer_sizes=(256,),
-        batch_size=min(500, n_rows),
-        learning_rate_init=0.01,
-        max_iter=30,
-        tol=1e-3,
-        n_iter_no_change=5,
-    )
-    return make_pipeline(StandardScaler(), network)
