@@ -129,11 +129,11 @@ _IN_SPACE: dict[str, _Measure] = {
 }
 
 
-def row_chunks(n_rows: int) -> Iterator[slice]:
+def row_chunks(n_rows: int, chunk: int = CHUNK) -> Iterator[slice]:
     """Rows whose distances to all following rows fit into one chunk."""
     start = 0
     while start < n_rows:
-        stop = min(n_rows, start + max(1, CHUNK // (n_rows - start)))
+        stop = min(n_rows, start + max(1, chunk // (n_rows - start)))
         yield slice(start, stop)
         start = stop
 

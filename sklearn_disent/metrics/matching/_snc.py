@@ -200,8 +200,9 @@ def nk_score(
     Two networks are trained for each factor, in about 1 s in all for 10,000 rows, 10 codes and 5
     factors. They see each row four times, or more often if there are few; steps that fall to zero
     make up for it: for mixed codes, for codes of one factor each and for copies of such codes the
-    scores were 0.061, 0.680 and 0.010, those of ``MLPClassifier((256,))`` after 30 epochs of constant
-    steps 0.059, 0.651 and 0.011. A factor without a code, with fewer codes than factors, scores 0, as does a matched constant.
+    scores were 0.061, 0.680 and 0.010, those of ``MLPClassifier((256,))`` after 30 epochs of
+    constant steps 0.059, 0.651 and 0.011. A factor without a code, with fewer codes than factors,
+    scores 0, as does a matched constant.
     Without any other code the prediction is the most frequent class. Factors with a single value
     are left out, with a warning (nan if `average` is None).
 
