@@ -95,7 +95,7 @@ def factorized_support_distance(
     kept = varying_codes(codes, nan_policy)
     if kept.shape[1] < 2:
         return 0.0
-    unit = 1.0 if standardize else float(np.ptp(kept, axis=0).max())
+    unit = 1.0 if standardize else float(_numeric.column_range(kept).max())
     # The support is a set: rows count once, however frequent.
     rows = np.unique(_numeric.standardize(kept) if standardize else kept / unit, axis=0)
     if batch_size is None or len(rows) <= batch_size:

@@ -32,7 +32,7 @@ from ..._params import (
 from .._aggregation import Score, average_of
 from .._few_rows import few_rows
 from .._groups import Groups, projected
-from .._numeric import standardize
+from .._numeric import column_range, standardize
 from .._sharing import shared
 from .._threads import one_thread
 from .._validation import (
@@ -407,7 +407,7 @@ def _excess_share(matrix: NDArray, axis: int) -> NDArray[np.float64]:
 
 
 def _active(data: Checked, min_range: float) -> NDArray[np.bool_]:
-    spread = np.ptp(data.codes, axis=0)
+    spread = column_range(data.codes)
     return (spread > 0) & (spread > min_range * spread.max())
 
 

@@ -474,7 +474,7 @@ def _vote_score(
         return known
     codes = data.codes[:, live]
     # Relative to the largest code first: the squares of tiny values would vanish.
-    spread = (codes / np.ptp(codes, axis=0).max()).std(axis=0)
+    spread = (codes / _numeric.column_range(codes).max()).std(axis=0)
     varied = spread >= prune_threshold * spread.max()
     kept = codes[:, varied]
     live[live] = varied

@@ -30,7 +30,7 @@ from ..._params import (
 from .._aggregation import concentration
 from .._estimators import path_to_model
 from .._groups import Units, units_of
-from .._numeric import standardize
+from .._numeric import column_range, standardize
 from .._sharing import shared
 from .._threads import one_thread
 from .._validation import Checked, check_data, warn_if_constant
@@ -179,7 +179,7 @@ def importance_of(
     warn_if_constant(data.codes, "they predict no factor")
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
-    used = np.ptp(data.factors, axis=0) > 0
+    used = column_range(data.factors) > 0
     X, predictors = predictors_for(data, estimator, forests)
     seeds = draw_seeds(rng, len(used))
     targets = [target_of(data, k, predictor) for k, predictor in enumerate(predictors)]
@@ -241,7 +241,7 @@ def predictability_of(
         fits = [predictability_of(part, *options) for part in data.parts]
         return Predictability(*map(np.concatenate, zip(*fits)))
     warn_if_constant(data.codes, "they predict no factor")
-    used = np.ptp(data.factors, axis=0) > 0
+    used = column_range(data.factors) > 0
     kinds = np.array(data.kinds)
     classified = kinds == "categorical" if method == "auto" else np.full(len(used), method == "svc")
     units = units or units_of(None, data.codes.shape[1])
@@ -408,7 +408,7 @@ def _capped(found: ThreadpoolController, function: Callable, *arguments: Any) ->
 
 def unit_range(codes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each code shifted and scaled to [0, 1]; a constant one to 0."""
-    low, spread = codes.min(axis=0), np.ptp(codes, axis=0)
+    low, spread = codes.min(axis=0), column_range(codes)
     return (codes - low) / np.where(spread > 0, spread, 1.0)
 
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from ..._params import Average, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
 from .._aggregation import Score, average_of, match_one_to_one, matched_values
 from .._numbers import as_columns, mean_by_factor
+from .._numeric import column_range
 from .._sharing import shared
 from .._threads import one_thread
 from .._validation import Checked, check_data, warn_if_constant, warn_single_valued
@@ -115,7 +116,7 @@ def factor_r2_score(
     """
     data = check_data(factors, codes, nan_policy=nan_policy, continuous=True)
     warn_if_constant(data.codes, "they explain no factor")
-    used = np.ptp(data.factors, axis=0) > 0
+    used = column_range(data.factors) > 0
     warn_single_valued(used)
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
@@ -323,7 +324,7 @@ def _single_codes(
     # The same landmarks for every code: their order does not matter.
     seeds = np.repeat(draw_seeds(rng, 1), len(views))
     explained = _explained(data, views, parts, estimator, seeds)
-    return _Fits(explained, np.ptp(data.factors, axis=0) > 0)
+    return _Fits(explained, column_range(data.factors) > 0)
 
 
 def _explained(
