@@ -173,10 +173,18 @@ def inner_edges(
 def _quantiles(
     code: NDArray[np.float64], n_bins: int, weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
+    if weight is None:
+        return sorted_quantiles(np.sort(code), n_bins)
     order = np.argsort(code, kind="stable")
-    cumulative = np.arange(1, len(code) + 1.0) if weight is None else np.cumsum(weight[order])
+    cumulative = np.cumsum(weight[order])
     targets = np.arange(1, n_bins) * cumulative[-1] / n_bins
     return np.unique(code[order][np.searchsorted(cumulative, targets)])
+
+
+def sorted_quantiles(code: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
+    """Edges between bins of equal count of a code that is sorted; equal edges merge."""
+    targets = np.arange(1, n_bins) * float(len(code)) / n_bins
+    return np.unique(code[np.ceil(targets).astype(np.int64) - 1])
 
 
 def _information(

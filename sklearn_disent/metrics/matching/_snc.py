@@ -21,7 +21,7 @@ from .._aggregation import Score, average_of, match_one_to_one
 from .._few_rows import few_rows
 from .._sharing import shared
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
-from ..information._matrix import entropy_of, inner_edges
+from ..information._matrix import entropy_of, sorted_quantiles
 from ..prediction._predictors import (
     Split,
     Task,
@@ -258,15 +258,15 @@ class _Matching(NamedTuple):
 def _information(data: Checked, train: NDArray[np.int64]) -> NDArray[np.float64]:
     """Information (n_factors, n_codes) of codes cut into as many bins as the factor has classes."""
     matrix = np.zeros((data.factors.shape[1], data.codes.shape[1]))
-    codes = data.codes[train]
-    binned: dict[int, NDArray[np.int64]] = {}
+    columns, in_order = np.ascontiguousarray(data.codes[train].T), _sorted_codes(data, train)
+    binned: dict[int, list[NDArray[np.int64]]] = {}
     for k, y in enumerate(data.factors[train].T):
         n_classes = int(data.factors[:, k].max()) + 1
         if n_classes < 2:
             continue
         if n_classes not in binned:
-            binned[n_classes] = np.column_stack([_bin(code, code, n_classes) for code in codes.T])
-        for j, z in enumerate(binned[n_classes].T):
+            binned[n_classes] = [_bin(*code, n_classes) for code in zip(columns, in_order)]
+        for j, z in enumerate(binned[n_classes]):
             parts = (np.bincount(y), np.bincount(z), np.bincount(y * n_classes + z))
             h_factor, h_code, joint = map(entropy_of, parts)
             matrix[k, j] = max(h_factor + h_code - joint, 0.0)
@@ -279,15 +279,21 @@ def _match(data: Checked, train: NDArray[np.int64]) -> _Matching:
     return _Matching(code, np.where(code < 0, 0.0, matrix[np.arange(len(code)), code]))
 
 
+@shared
+def _sorted_codes(data: Checked, train: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Training rows of every code (n_codes, n_train), from small to large."""
+    return np.sort(data.codes[train].T, axis=1)
+
+
 def _bin(
     code: NDArray[np.float64], train: NDArray[np.float64], n_classes: int
 ) -> NDArray[np.int64]:
-    """Bins 0..n_classes-1 of a code, with edges from its training rows."""
-    values = np.unique(train)
-    if len(values) <= n_classes:
+    """Bins 0..n_classes-1 of a code, with edges from its sorted training rows."""
+    is_new = train[1:] != train[:-1]
+    if is_new.sum() < n_classes:
+        values = train[np.append(True, is_new)]
         return np.searchsorted((values[1:] + values[:-1]) / 2, code, side="left")
-    edges = inner_edges(train, n_classes, "quantile", None)
-    return np.searchsorted(edges, code, side="left")
+    return np.searchsorted(sorted_quantiles(train, n_classes), code, side="left")
 
 
 def _bin_accuracy(
@@ -298,7 +304,7 @@ def _bin_accuracy(
         return _guessing(y, train, test)
     n_classes = int(y.max()) + 1
     z = data.codes[:, code]
-    binned = _bin(z, z[train], n_classes)
+    binned = _bin(z, np.sort(z[train]), n_classes)
     table = np.bincount(binned[train] * n_classes + y[train], minlength=n_classes**2)
     class_of_bin = linear_sum_assignment(-table.reshape(n_classes, n_classes))[1]
     return float(np.mean(class_of_bin[binned[test]] == y[test]))
