@@ -16,6 +16,8 @@ from ._correlation import varying_codes
 __all__ = ["factorized_support_distance"]
 
 Ints = NDArray[np.int64]
+# From the columns x and y of places, and the places, to their squared distances from rows.
+Nearest = Callable[[Ints, Ints, NDArray[np.float64]], NDArray[np.float64]]
 
 # Up to so many points each place is compared with all of them; beyond, a tree finds the nearest.
 _FEW = 256
@@ -146,7 +148,7 @@ def _nearest_row(
 def _largest_distances(
     rows: NDArray[np.float64],
     pairs: list[tuple[int, int]],
-    nearest: Callable[[Ints, Ints, NDArray[np.float64]], NDArray[np.float64]],
+    nearest: Nearest,
 ) -> NDArray[np.float64]:
     """For each pair, the largest squared distance of a combination (x_a, y_b) from the nearest
     (x_c, y_c), by branch and bound over blocks of the grid of combinations, in all pairs at once.
@@ -158,8 +160,9 @@ def _largest_distances(
     values = np.zeros((len(distinct), max(map(len, distinct))))
     for own, column in zip(values, distinct):
         own[: len(column)] = column
-    best, columns = np.zeros(len(pairs)), np.array(pairs)
+    columns = np.array(pairs)
     ends = np.array([len(column) - 1 for column in distinct])[columns]
+    best = _corner_distances(values, columns, ends, nearest)
     # Each block is first and last index of x, then of y.
     blocks, owner = np.zeros((len(pairs), 4), dtype=np.int64), np.arange(len(pairs))
     blocks[:, 1::2] = ends
@@ -179,6 +182,18 @@ def _largest_distances(
         blocks, parents = _quarters(blocks[is_open], i[is_open], j[is_open])
         owner = owner[is_open][parents]
     return best
+
+
+def _corner_distances(
+    values: NDArray[np.float64], columns: Ints, ends: Ints, nearest: Nearest
+) -> NDArray[np.float64]:
+    """Those of the corners of each grid, which are often the largest: a bound to begin with."""
+    corners = [
+        np.column_stack([values[columns[:, 0], i], values[columns[:, 1], j]])
+        for i in (ends[:, 0] * 0, ends[:, 0])
+        for j in (ends[:, 1] * 0, ends[:, 1])
+    ]
+    return np.max([nearest(*columns.T, places) for places in corners], axis=0)
 
 
 def _quarters(blocks: Ints, i: Ints, j: Ints) -> tuple[Ints, Ints]:
