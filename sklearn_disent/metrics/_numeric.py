@@ -54,6 +54,16 @@ def standard_normal_log_density(z: NDArray) -> NDArray:
     return -0.5 * (z**2 + LOG_2PI)
 
 
+def by_class(classes: NDArray) -> NDArray[np.intp]:
+    """``np.argsort(classes, kind="stable")`` of classes 0, 1, ...
+
+    Of short integers NumPy sorts the digits, which takes a time that is linear in the rows, and a
+    tenth of that of comparing.
+    """
+    is_short = classes.size and classes.min() >= 0 and classes.max() < 2**16
+    return np.argsort(classes.astype(np.uint16) if is_short else classes, kind="stable")
+
+
 def squared_distances(one: Floats, two: Floats) -> Floats:
     """Squared Euclidean distances by one matrix product, three times as fast as SciPy's `cdist`.
 

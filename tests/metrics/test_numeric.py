@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_disent.metrics._numeric import (
+    by_class,
     column_range,
     gaussian_entropy,
     gaussian_kl,
@@ -70,3 +71,10 @@ def test_column_range_is_that_of_numpy(X):
 def test_squared_distances_are_those_of_scipy(X):
     expected = cdist(X + 100, X[:7] + 100, "sqeuclidean")
     np.testing.assert_allclose(squared_distances(X + 100, X[:7] + 100), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("high", [3, 70_000])
+def test_classes_are_sorted_as_by_numpy(high):
+    classes = np.random.default_rng(0).integers(high, size=500)
+    for given in (classes, -classes, classes[:0]):
+        np.testing.assert_array_equal(by_class(given), np.argsort(given, kind="stable"))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from .._numeric import column_range
+from .._numeric import by_class, column_range
 from .._validation import Checked
 from ._linear_fits import affine_design, least_squares
 
@@ -59,7 +59,7 @@ def explained_share(factors: NDArray, codes: Floats, weight: Floats | None) -> F
     total = weight @ centred**2
     share = np.zeros((factors.shape[1], codes.shape[1]))
     for k, classes in enumerate(factors.T):
-        order = np.argsort(classes, kind="stable")
+        order = by_class(classes)
         starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
         sums = np.add.reduceat((weight[:, None] * centred)[order], starts, axis=0)
         between = (sums**2 / np.add.reduceat(weight[order], starts)[:, None]).sum(axis=0)

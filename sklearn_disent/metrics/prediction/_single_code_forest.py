@@ -15,6 +15,8 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
+from .._numeric import by_class
+
 Ints = NDArray[np.int64]
 
 # Values this close together are not split, as in scikit-learn.
@@ -112,10 +114,8 @@ def _grow(sample: _Sample, n_classes: int, max_depth: int) -> Forest:
     # Class after class, each in the order of the codes: in it, rows of a node and a class are
     # neighbours at every depth.
     group = tree * np.int32(n_classes) + y
-    # Of short integers NumPy sorts the digits, many times faster.
-    short = group.astype(np.uint16) if group[-1] + n_classes < 2**16 else group
-    by_class = np.argsort(short, kind="stable")
-    classes = _Classes(by_class, np.diff(group[by_class]) != 0, weight[by_class])
+    order = by_class(group)
+    classes = _Classes(order, np.diff(group[order]) != 0, weight[order])
     # Where a node may be cut, before this row: codes that are not too close to the one before.
     apart = np.concatenate([[False], x[1:] > x[:-1] + _CLOSE])
     starts = np.flatnonzero(np.diff(tree, prepend=-1))
