@@ -29,7 +29,7 @@ from sklearn.utils.validation import _num_samples
 from .._arrays import as_array, as_numbers, is_missing
 from .._params import FactorBins, NanPolicy, validated
 from ..exceptions import DegenerateScoreWarning
-from ._numeric import column_range
+from ._numeric import column_range, column_variance
 from ._sharing import shared
 
 __all__ = ["check_factors_codes"]
@@ -241,9 +241,9 @@ def _complete(
         classes.append(column)
         numbers.append(number)
         kinds.append(kind)
-    return Checked(
-        np.column_stack(classes), Z, weight, np.column_stack(numbers), tuple(kinds), rows, n_given
-    )
+    # Each factor is read by itself: its values are neighbours in memory.
+    factors, values = np.stack(classes).T, np.stack(numbers).T
+    return Checked(factors, Z, weight, values, tuple(kinds), rows, n_given)
 
 
 def _by_factor(
@@ -376,13 +376,9 @@ def _varying(codes: NDArray) -> NDArray[np.bool_]:
 
 def active_codes(data: Checked, min_variance: float) -> NDArray[np.bool_]:
     """Which codes vary by more than a share of the largest variance."""
-    codes, weight = data.codes, data.sample_weight
-    # The largest magnitude goes first: the squares of tiny values would vanish.
-    scaled = codes / max(np.abs(codes).max(), np.finfo(float).tiny)
-    centred = scaled - np.average(scaled, axis=0, weights=weight)
-    variance = np.average(centred**2, axis=0, weights=weight)
+    variance = column_variance(data.codes, data.sample_weight)
     # The range shows which codes are constant: their variance is zero only up to rounding.
-    return (column_range(codes) > 0) & (variance > min_variance * variance.max())
+    return _varying(data.codes) & (variance > min_variance * variance.max())
 
 
 def warn_if_constant(codes: NDArray, consequence: str) -> None:

@@ -18,14 +18,13 @@ from ..._params import (
     Strategy,
     validated,
 )
+from .._numeric import CACHED_ROWS
 from .._sharing import shared
 from .._validation import Checked, check_data, warn_if_constant, warn_single_valued
 
 # Shuffles behind the "permutation" correction: the error of their mean is a quarter of one
 # shuffle's spread.
 _N_PERMUTATIONS = 16
-# Rows that are counted at once: 64 kB of numbers each.
-_CACHED_ROWS = 2**13
 
 
 class Information(NamedTuple):
@@ -152,7 +151,7 @@ def bin_codes(
     above. Quantile edges are weighted order statistics; equal edges merge.
     """
     binned = np.empty(codes.shape, dtype=np.int64, order="F")
-    for j, code in enumerate(np.ascontiguousarray(codes.T)):
+    for j, code in enumerate(map(np.ascontiguousarray, codes.T)):
         if n_bins is None:
             binned[:, j] = np.unique(code, return_inverse=True)[1]
         else:
@@ -221,7 +220,7 @@ def _joint_counts(
     Part by part, in the cache: per row, a million rows cost no more than ten thousand.
     """
     size = int(shape[0] * shape[1])
-    n_rows = max(_CACHED_ROWS, size)
+    n_rows = max(CACHED_ROWS, size)
     counts = np.zeros(size, dtype=np.int64 if weight is None else np.float64)
     for start in range(0, len(y), n_rows):
         part = slice(start, start + n_rows)
