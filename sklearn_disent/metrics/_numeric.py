@@ -47,13 +47,12 @@ def _mean_squares(columns: NDArray, weight: Floats | None) -> NDArray:
 
 def column_range(X: NDArray) -> NDArray:
     """``np.ptp(X, axis=0)``, some times as fast where the rows are short."""
-    high, low = None, None
+    ends = []
     for rows in row_parts(len(X)):
         columns = np.ascontiguousarray(X[rows].T)
-        one, two = columns.max(axis=-1), columns.min(axis=-1)
-        high = one if high is None else np.maximum(high, one)
-        low = two if low is None else np.minimum(low, two)
-    return np.subtract(high, low)
+        ends.append((columns.max(axis=-1), columns.min(axis=-1)))
+    high, low = zip(*ends)
+    return np.max(high, axis=0) - np.min(low, axis=0)
 
 
 def column_variance(X: Floats, weight: Floats | None = None) -> Floats:

@@ -132,13 +132,14 @@ def _auroc(attributes: _Attributes, codes: NDArray[np.float64]) -> NDArray[np.fl
     n_places = int(place.max()) + 1
     # Narrow numbers stay in the cache while they are read in the order of a code.
     narrow = [y.astype(np.min_scalar_type(n_places)) for y in place.T]
-    n_on = sum(np.bincount(y, minlength=n_places) for y in narrow)[column]
+    n_on = np.sum([np.bincount(y, minlength=n_places) for y in narrow], axis=0)[column]
     area = np.empty((len(column), codes.shape[1]))
     for j, code in enumerate(codes.T):
         order = np.argsort(code)
         ranks = _sorted_ranks(code[order])
-        sums = sum(np.bincount(y[order], ranks, minlength=n_places) for y in narrow)[column]
-        area[:, j] = (sums - n_on * (n_on + 1) / 2) / (n_on * (len(codes) - n_on))
+        sums = [np.bincount(y[order], ranks, minlength=n_places) for y in narrow]
+        above = np.sum(sums, axis=0)[column]
+        area[:, j] = (above - n_on * (n_on + 1) / 2) / (n_on * (len(codes) - n_on))
     return np.clip(np.maximum(area, 1.0 - area), 0.5, 1.0)
 
 
