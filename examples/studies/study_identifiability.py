@@ -18,14 +18,18 @@ What was chosen here:
 
 - Sources and mixtures differ from seed to seed; sprites are the same, and seeds are those of the
   models. Scores are of the rows that models were trained on, as in the papers.
-- Mixtures are those of a second attempt. The first, three sources with modulated variances, was not
-  decided on seeds 0, 1 and 2. For the second, these were tried on seeds 100 to 102, some with a
-  plain loop over the same objective: two and five sources (the latter stopped early), two and three
-  layers, variances alone and with means, sigma 0.05 and 0.1. Two sources with both modulated were
-  taken, with one sigma: the auxiliary variable gained much on one mixture there and lost on
-  another.
+- Mixtures are those of a fourth attempt. The first, three sources with modulated variances, was not
+  decided on seeds 0, 1 and 2. The second, two sources with means and variances modulated, 1,000
+  steps and the posterior of x alone, gained 0.05 on seeds 10, 11 and 12, in pairs only. The third,
+  three sources with variances from 0.01 to 3, 10,000 steps and the posterior of x and u (the
+  paper's), on seeds 20 to 24, lost 0.08 in the mean: 0.81 0.52 0.75 0.94 0.75 against 0.86 0.77
+  0.88 0.76 0.91. Trials on seeds 100 to 103 said why: the auxiliary variable finds the sources of
+  linear mixtures (MCC 0.96 to 1.00, VAE 0.82 to 0.88), while training on nonlinear ones ends in
+  optima that differ much in the ELBO. Hence, for both models, the best of four beginnings by their
+  loss, which knows nothing of the sources; and two sources with four features, as in the paper.
 - For sprites the settings to choose from were revised once, after a look at the seed for choosing:
-  betas were 1, 4 and 16, at which BetaVAE collapsed, and decays 0.1, 0.3 and 1.
+  betas were 1, 4 and 16, at which BetaVAE collapsed, and decays 0.1, 0.3 and 1. A first run, with
+  a fifth of the steps, was judged on seeds 0, 1 and 2: InfoE held, InfoM was not decided.
 - Weight decay acts by its product with the number of steps, of which the paper has a hundred times
   as many: hence the larger weights to choose from.
 - InfoM and InfoE have two readings. As published, values of quantized latents are classes: counted
@@ -55,8 +59,8 @@ ICA, SPRITES = "nonlinear ICA", "sprites"
 # Per part: the model that should do worse, the one that should do better, and the settings of each.
 MODELS = {
     ICA: {
-        "VAE": [{"sigma": 0.1}],
-        "IdentifiableVAE": [{"sigma": 0.1}],
+        "VAE": [{"sigma": 0.3}],
+        "IdentifiableVAE": [{"sigma": 0.3, "posterior_of": "x_and_u"}],
     },
     SPRITES: {
         "BetaVAE": [{"beta": beta} for beta in (1.0, 4.0, 8.0)],
@@ -77,30 +81,32 @@ LABELS = {
     "infoe_published": "InfoE as published",
 }
 SMALL = {
-    "ica": {"n_samples": 4000, "n_sources": 2, "n_segments": 40, "n_layers": 3,
-            "modulation": "both"},
+    "ica": {"n_samples": 20_000, "n_sources": 2, "n_features": 4, "n_segments": 40,
+            "n_layers": 2, "modulation": "scale", "least_variance": 0.01},
+    "n_starts": 4,
     "sprites": {"orientation": [0], "scale": [0, 2, 5], "posX": range(0, 32, 2),
                 "posY": range(0, 32, 2)},
     "n_pixels": 16,
     "ica_net": {"n_components": 2, "architecture": "mlp", "module__hidden_sizes": [64, 64],
-                "module__init": "he", "batch_size": 100, "lr": 2e-3, "max_epochs": 25},
+                "module__init": "he", "batch_size": 200, "lr": 3e-3, "max_epochs": 40},
     "sprites_net": {"n_components": 8, "architecture": "mlp", "module__hidden_sizes": [128, 128],
-                    "module__init": "he", "batch_size": 128, "lr": 2e-3, "max_epochs": 100},
+                    "module__init": "he", "batch_size": 128, "lr": 2e-3, "max_epochs": 500},
     "parts": [ICA, SPRITES],
-    "chosen_on": {ICA: [100], SPRITES: [100]},
-    "judged_on": {ICA: [10, 11, 12], SPRITES: [0, 1, 2]},
+    "chosen_on": {ICA: [], SPRITES: [100]},
+    "judged_on": {ICA: [30, 31, 32, 33, 34], SPRITES: [10, 11, 12]},
 }  # fmt: skip
 FULL = {
     "ica": {"n_samples": 40_000, "n_sources": 5, "n_segments": 40, "n_layers": 3,
-            "modulation": "scale"},
+            "modulation": "scale", "least_variance": 0.01},
+    "n_starts": 8,
     "sprites": {"orientation": range(0, 40, 4), "posX": range(0, 32, 2), "posY": range(0, 32, 2)},
     "n_pixels": 32,
     "ica_net": {**SMALL["ica_net"], "n_components": 5, "module__hidden_sizes": [128, 128]},
     "sprites_net": {"n_components": 10, "architecture": "burgess", "module__init": "he",
                     "batch_size": 128, "lr": 1e-3, "max_epochs": 50},
     "parts": [ICA, SPRITES],
-    "chosen_on": {ICA: [100, 101, 102], SPRITES: [100, 101, 102]},
-    "judged_on": {ICA: list(range(10, 20)), SPRITES: list(range(10, 20))},
+    "chosen_on": {ICA: [], SPRITES: [100, 101, 102]},
+    "judged_on": {ICA: list(range(30, 40)), SPRITES: list(range(10, 20))},
 }  # fmt: skip
 
 
@@ -121,8 +127,12 @@ def measure(settings, part, model, setting, seed):
     if part == ICA:
         data = make_nonlinear_ica(**settings["ica"], random_state=seed)
         X = StandardScaler().fit_transform(data.data)
-        net = CLASSES[model](**settings["ica_net"], **options, random_state=seed)
-        net.fit(X, u=data.u) if model == "IdentifiableVAE" else net.fit(X)
+        metadata = {"u": data.u} if model == "IdentifiableVAE" else {}
+        nets = [
+            CLASSES[model](**settings["ica_net"], **options, random_state=start).fit(X, **metadata)
+            for start in range(settings["n_starts"])
+        ]
+        net = min(nets, key=lambda net: net.history_[-1, "train_loss"])
         scores = {"mcc": mcc_score(data.target, net.transform(X))}
         weak = {"up_to": "linear", "random_state": 0}
         scores["mcc_weak"] = mcc_score(data.target, net.transform(X), **weak)
@@ -152,6 +162,8 @@ def infomec(y, codes, quantized):
 
 def best_setting(frame, part, model):
     """The number of the setting with the best mean score on the seeds for choosing."""
+    if len(MODELS[part][model]) == 1:
+        return 0
     own = frame[(frame.part == part) & (frame.model == model)]
     own = own[own.score.isin(CHOSEN_BY[part])]
     return int(own.groupby("setting").value.mean().idxmax())
@@ -170,7 +182,8 @@ def judged(study, frame, part, chosen):
     """Lines about the claims of a part."""
     first, second = MODELS[part]
     seeds = [study[name][part] for name in ("chosen_on", "judged_on")]
-    lines = [f"{part}: settings chosen on seeds {seeds[0]}, judged on {seeds[1]}."]
+    chosen_on = f"settings chosen on seeds {seeds[0]}, " if seeds[0] else ""
+    lines = [f"{part}: {chosen_on}judged on seeds {seeds[1]}."]
     lines += [f"  {model}({written(part, model, chosen)})" for model in (first, second)]
     for score in CLAIMS[part]:
         values = [values_of(frame, part, model, score) for model in (first, second)]
@@ -230,6 +243,7 @@ def main():
         for part in parts
         for seed in study["chosen_on"][part]
         for model, settings in MODELS[part].items()
+        if len(settings) > 1
         for setting in range(len(settings))
     ]
     frame = measured("choice", tried)

@@ -33,7 +33,9 @@ that ``product`` is trained by: of all factors, with values at distance 1, and t
 of codes, so that it says nothing about methods without a scale.
 
 With a tenth of the labels, ``l2`` and ``product`` are also trained four and sixteen times as long:
-runs on the seeds for tuning said that the number of steps is what ``product`` lacks.
+runs on the seeds for tuning said that the number of steps is what ``product`` lacks. What is left
+then is compared with ``l2 in places``: labels by regression, too, of which each value is where the
+codes of ``product`` have put it.
 
 A difference between two methods is stated with the 95 % interval of its mean over seeds, which
 share images and labels; where it holds 0, the difference is not decided.
@@ -41,7 +43,7 @@ share images and labels; where it holds 0, the difference is not decided.
 Run ``python study_logic.py``; it writes tables, a figure and ``summary.txt`` into
 ``results/logic``, and skips what is done when run again. ``--minutes 30`` ends it after that time.
 Small means: 4,096 images of 8 x 8 places, 3,000 of them for training, a network with one hidden
-layer, five seeds, 209 fits of 2 to 40 seconds: about 25 minutes on one free core. Its beta and the
+layer, five seeds, 229 fits of 2 to 40 seconds: about 30 minutes on one free core. Its beta and the
 number of epochs were chosen in trials with seed 7, such that models with l2 labels of a tenth of
 the images learn the factors and models without labels do not. ``--full`` has 64 x 64 pixels,
 convolutions, three squares and many more steps.
@@ -146,7 +148,7 @@ def product(**kinds):
     return make
 
 
-UNGUIDED = "none"
+UNGUIDED, IN_PLACES = "none", "l2 in places"
 METHODS = {
     UNGUIDED: lambda weight, n_labeled, **net: BetaVAE(**net),
     "l2": labelled("l2"),
@@ -223,6 +225,31 @@ def measure_longer(settings, method, max_epochs, seed, weight):
     return measure_scores({**settings, "net": net}, method, 0.1, seed, weight)
 
 
+def measure_places(settings, max_epochs, seed, weight, weight_product):
+    """Scores of ``l2`` whose labels are the mean codes of each value of a factor in ``product``."""
+    X, y = data_of(settings)
+    train, rest = slice(settings["n_train"]), slice(settings["n_train"], None)
+    net = {**settings["net"], "max_epochs": max_epochs, "random_state": seed}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of latents that are dead
+        teacher = METHODS["product"](weight_product, 0.1, **net).fit(X[train], y[train])
+        places = in_places(y[train], teacher.transform(X[train]))
+        model = METHODS["l2"](weight, 0.1, **net).fit(X[train], places)
+    scores = score(y[rest], model.transform(X[rest]))
+    return [{"metric": metric, "value": value} for metric, value in scores.items()]
+
+
+def in_places(y, codes):
+    """For every value of a factor the mean of the code in its place, in the factor's units."""
+    columns = []
+    for k, values in enumerate(y.T):
+        _, inverse = np.unique(values, return_inverse=True)
+        column = (np.bincount(inverse, codes[:, k]) / np.bincount(inverse))[inverse]
+        # Of the same mean and variance: the weight of the labels then means the same.
+        columns.append((column - column.mean()) / column.std() * values.std() + values.mean())
+    return np.column_stack(columns)
+
+
 # %%
 # What it says
 # ------------
@@ -261,7 +288,7 @@ def compare(scores, metric, first, second, share, higher=True):
 def table_lines(title, part):
     metrics = list(dict.fromkeys(part.metric))
     lines = ["", title, f"{'':14}{'weight':>8}" + "".join(f"{m:>16}" for m in metrics)]
-    for method in (method for method in METHODS if method in set(part.method)):
+    for method in (method for method in (*METHODS, IN_PLACES) if method in set(part.method)):
         own = part[part.method == method]
         cells = [interval(own[own.metric == m].value.to_numpy()) for m in metrics]
         text = "".join(f"{mean:>8.3f} ± {half:.3f}" for mean, half in cells)
@@ -304,7 +331,8 @@ def summary(scores, longer, shares, n_seeds):
     for max_epochs, part in longer.groupby("max_epochs"):
         title = f"labels of 10% of the images, {max_epochs} epochs"
         tables += table_lines(title, part)
-        claims += claim_lines(title, part.assign(share=0.1), 0.1, [("product", "l2")])
+        compared = [("product", "l2"), ("product", IN_PLACES), (IN_PLACES, "l2")]
+        claims += claim_lines(title, part.assign(share=0.1), 0.1, compared)
     return [*tables, *claims]
 
 
@@ -366,11 +394,22 @@ def main():
         for method in ("l2", "product")
     ]
     longer = study.parallel_rows("longer", cells, partial(measure_longer, study.settings))
-    longer, all_done = complete(longer, cells)
-    if not (done and all_done):
+    longer, longer_done = complete(longer, cells)
+    cells = [
+        {
+            **{"max_epochs": max_epochs, "seed": seed},
+            **{"weight": weights["l2"], "weight_product": weights["product"]},
+        }
+        for max_epochs in study["longer"]
+        for seed in study.chosen("seeds")
+    ]
+    places = study.parallel_rows("places", cells, partial(measure_places, study.settings))
+    places, places_done = complete(places, cells)
+    if not (done and longer_done and places_done):
         study.text(["Not all models are trained yet. Run the study again: it goes on."])
         return
     study.figure("scores", plot(scores, study["shares"]))
+    longer = pd.concat([longer, places.assign(method=IN_PLACES)])
     study.text(summary(scores, longer, study["shares"], len(study.chosen("seeds"))))
 
 
