@@ -363,12 +363,12 @@ def live_codes(codes: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
 
 def active_codes(data: Checked, min_variance: float) -> NDArray[np.bool_]:
     """Which codes vary by more than a share of the largest variance."""
-    codes, weight = data.codes, data.sample_weight
-    low, high = codes.min(axis=0), codes.max(axis=0)
+    codes, weight = np.ascontiguousarray(data.codes.T), data.sample_weight
+    low, high = codes.min(axis=1), codes.max(axis=1)
     # The largest magnitude goes first: the squares of tiny values would vanish.
     scaled = codes / max(-low.min(), high.max(), np.finfo(float).tiny)
-    scaled -= np.average(scaled, axis=0, weights=weight)
-    variance = np.average(np.square(scaled, out=scaled), axis=0, weights=weight)
+    scaled -= np.average(scaled, axis=1, weights=weight, keepdims=True)
+    variance = np.average(np.square(scaled, out=scaled), axis=1, weights=weight)
     # The range shows which codes are constant: their variance is zero only up to rounding.
     return (high > low) & (variance > min_variance * variance.max())
 
