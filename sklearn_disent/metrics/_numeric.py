@@ -1,10 +1,14 @@
-"""Numerics that several rooms share: standardized columns and Gaussian densities."""
+"""Numerics that several rooms share: standardized columns, distances, Gaussian densities."""
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+# Rows that are worked on at once: 64 kB of numbers per column.
+CACHED_ROWS = 2**13
 LOG_2PI = np.log(2 * np.pi)
 
 
@@ -14,17 +18,56 @@ def standardize(X: NDArray, weight: Floats | None = None, ddof: int = 0) -> Floa
     `ddof` is that of the standard deviation. Whether a column is constant is judged by its range:
     rounding leaves the variance of equal numbers above zero.
     """
-    varied = np.ptp(X, axis=0) > 0
-    centered = X - _mean(X, weight)
+    # Column by column in memory: sums along short rows take many times as long.
+    columns = np.array(X.T, dtype=np.float64, order="C")
+    low, high = columns.min(axis=-1), columns.max(axis=-1)
+    mean = _means(columns, weight)
+    columns -= mean[..., None]
     # The largest magnitude goes first: the squares of tiny values would vanish.
-    scaled = centered / np.where(varied, np.abs(centered).max(axis=0), 1.0)
-    variance = _mean(scaled**2, weight) * (len(X) / (len(X) - ddof))
-    return np.where(varied, scaled / np.where(varied, np.sqrt(variance), 1.0), 0.0)
+    varied = high > low
+    columns /= np.where(varied, np.maximum(high - mean, mean - low), 1.0)[..., None]
+    n = columns.shape[-1]
+    variance = _mean_squares(columns, weight) * (n / (n - ddof))
+    columns /= np.where(varied, np.sqrt(variance), 1.0)[..., None]
+    columns[~varied] = 0.0
+    return columns.T
 
 
-def _mean(X: NDArray, weight: Floats | None) -> NDArray:
+def _means(columns: NDArray, weight: Floats | None) -> NDArray:
     # numpy.average refuses arrays without columns.
-    return X.mean(axis=0) if weight is None else np.average(X, axis=0, weights=weight)
+    return columns.mean(axis=-1) if weight is None else columns @ (weight / weight.sum())
+
+
+def _mean_squares(columns: NDArray, weight: Floats | None) -> NDArray:
+    share = np.ones(columns.shape[-1]) if weight is None else weight
+    # Column by column: the squares of all of them would be another large array.
+    squares = [column @ (column * share) for column in np.atleast_2d(columns)]
+    return np.reshape(squares, columns.shape[:-1]) / share.sum()
+
+
+def column_range(X: NDArray) -> NDArray:
+    """``np.ptp(X, axis=0)``, some times as fast where the rows are short."""
+    ends = []
+    for rows in row_parts(len(X)):
+        columns = np.ascontiguousarray(X[rows].T)
+        ends.append((columns.max(axis=-1), columns.min(axis=-1)))
+    high, low = zip(*ends)
+    return np.max(high, axis=0) - np.min(low, axis=0)
+
+
+def column_variance(X: Floats, weight: Floats | None = None) -> Floats:
+    """Variance of every column, relative to the square of the largest number of all."""
+    largest = max(np.abs([X.min(), X.max()]).max(), np.finfo(float).tiny)
+    share = np.ones(len(X)) if weight is None else weight
+    # The largest magnitude goes first: the squares of tiny values would vanish.
+    mean = sum(share[rows] @ (X[rows] / largest) for rows in row_parts(len(X))) / share.sum()
+    squares = (share[rows] @ (X[rows] / largest - mean) ** 2 for rows in row_parts(len(X)))
+    return sum(squares) / share.sum()
+
+
+def row_parts(n_rows: int) -> Iterator[slice]:
+    """All rows in parts that stay in the cache, so that many cost no more each than few."""
+    return (slice(start, start + CACHED_ROWS) for start in range(0, n_rows, CACHED_ROWS))
 
 
 def gaussian_entropy(std: NDArray) -> NDArray:
@@ -40,3 +83,32 @@ def gaussian_kl(mean: NDArray, log_variance: NDArray) -> NDArray:
 def standard_normal_log_density(z: NDArray) -> NDArray:
     """Log-density of the standard normal distribution, element by element."""
     return -0.5 * (z**2 + LOG_2PI)
+
+
+def by_class(classes: NDArray) -> NDArray[np.intp]:
+    """``np.argsort(classes, kind="stable")`` of classes 0, 1, ...
+
+    Of short integers NumPy sorts the digits, which takes a time that is linear in the rows, and a
+    tenth of that of comparing.
+    """
+    is_short = classes.size and classes.min() >= 0 and classes.max() < 2**16
+    return np.argsort(classes.astype(np.uint16) if is_short else classes, kind="stable")
+
+
+def squared_distances(one: Floats, two: Floats) -> Floats:
+    """Squared Euclidean distances by one matrix product, three times as fast as SciPy's `cdist`.
+
+    The error is about 1e-15 of the squared size of the points, so that equal points need not have
+    distance zero.
+    """
+    left, right = distance_factors(one, two)
+    squares: Floats = left @ right.T
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def distance_factors(one: Floats, two: Floats) -> tuple[Floats, Floats]:
+    """Two matrices: the product of the first and the transposed second are squared distances."""
+    middle = two.mean(axis=0)
+    one, two = one - middle, two - middle
+    left = np.column_stack([one, (one**2).sum(axis=1), np.ones(len(one))])
+    return left, np.column_stack([-2 * two, np.ones(len(two)), (two**2).sum(axis=1)])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 _lock = threading.Lock()
 _n_inside = 0
@@ -14,13 +14,17 @@ _cap: "_Cap | None" = None
 
 
 @contextmanager
-def one_thread(user_api: Literal["blas", "openmp"] | None = None) -> Iterator[None]:
+def one_thread(
+    user_api: Literal["blas", "openmp"] | None = None,
+    controller: ThreadpoolController | None = None,
+) -> Iterator[None]:
     """Cap one library, or both if None, at one thread.
 
     BLAS has one setting per process. threadpool_limits remembers what it finds: of two threads that
     overlap, the second finds the cap of the first and leaves it behind for good. So the first to
     enter sets the cap, and the last to leave lifts it. OpenMP has one setting per thread, for which
-    threadpool_limits is right as it is.
+    threadpool_limits is right as it is. To find the libraries takes milliseconds: many small fits
+    pass a `controller` that has found them.
     """
     if user_api != "openmp":
         _enter()
@@ -28,7 +32,8 @@ def one_thread(user_api: Literal["blas", "openmp"] | None = None) -> Iterator[No
         if user_api == "blas":
             yield
         else:
-            with threadpool_limits(1, user_api="openmp"):
+            found = ThreadpoolController() if controller is None else controller
+            with found.limit(limits=1, user_api="openmp"):
                 yield
     finally:
         if user_api != "openmp":

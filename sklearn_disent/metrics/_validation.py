@@ -29,6 +29,7 @@ from sklearn.utils.validation import _num_samples
 from .._arrays import as_array, as_numbers, is_missing
 from .._params import FactorBins, NanPolicy, validated
 from ..exceptions import DegenerateScoreWarning
+from ._numeric import column_range, column_variance
 from ._sharing import shared
 
 __all__ = ["check_factors_codes"]
@@ -73,7 +74,7 @@ class Checked(NamedTuple):
     def varied(self) -> NDArray[np.bool_]:
         """Which factors take more than one value."""
         parts = self.parts or (self,)
-        return np.concatenate([np.ptp(part.factors, axis=0) > 0 for part in parts])
+        return np.concatenate([column_range(part.factors) > 0 for part in parts])
 
 
 @validated
@@ -208,11 +209,11 @@ def check_factors(
 def _missing(columns: list[Column], Z: NDArray[np.float64], nan_policy: str) -> NDArray[np.bool_]:
     """Which entries (n, K) of the factors are of no use, since they or the codes are missing."""
     missing: NDArray[np.bool_] = np.column_stack([missing for _, missing, _ in columns])
-    is_nan = np.isnan(Z)
     if nan_policy == "raise":
         _refuse_unlabelled(columns, missing)
-        _refuse_missing(is_nan, "codes", _DROP_ROWS)
-    return np.logical_or(missing, is_nan.any(axis=1, keepdims=True))
+        _refuse_missing(np.isnan(Z), "codes", _DROP_ROWS)
+        return missing
+    return np.logical_or(missing, np.isnan(Z).any(axis=1, keepdims=True))
 
 
 def _complete(
@@ -240,9 +241,9 @@ def _complete(
         classes.append(column)
         numbers.append(number)
         kinds.append(kind)
-    return Checked(
-        np.column_stack(classes), Z, weight, np.column_stack(numbers), tuple(kinds), rows, n_given
-    )
+    # Each factor is read by itself: its values are neighbours in memory.
+    factors, values = np.stack(classes).T, np.stack(numbers).T
+    return Checked(factors, Z, weight, values, tuple(kinds), rows, n_given)
 
 
 def _by_factor(
@@ -286,9 +287,13 @@ def check_codes(codes: ArrayLike, *, nan_policy: str = "raise") -> NDArray[np.fl
         raise ValueError(f"codes are empty, got shape {array.shape}.")
     with np.errstate(over="ignore"):  # of longer floats: infinite ones are refused below
         array = np.ascontiguousarray(array, dtype=np.float64)
-    if nan_policy == "raise":
-        _refuse_missing(np.isnan(array), "codes", _DROP_ROWS)
-    largest = np.nanmax(np.abs(array)) if not np.isnan(array).all() else 0.0
+    # Extreme values tell at once that all is well: nan, too, is passed on by them.
+    largest = max(-array.min(), array.max())
+    if np.isnan(largest):
+        missing = np.isnan(array)
+        if nan_policy == "raise":
+            _refuse_missing(missing, "codes", _DROP_ROWS)
+        largest = 0.0 if missing.all() else np.nanmax(np.abs(array))
     if np.isinf(largest):
         column = int(np.flatnonzero(np.isinf(array).any(axis=0))[0])
         raise ValueError(
@@ -306,10 +311,13 @@ def _refuse_huge(largest: float, name: str) -> None:
         )
 
 
+@shared
 def complete_codes(codes: ArrayLike, nan_policy: str) -> NDArray[np.float64]:
     """Validate codes alone, and drop their rows with missing values or refuse them."""
     array = check_codes(codes, nan_policy=nan_policy)
-    array = array[~np.isnan(array).any(axis=1)]
+    missing = np.isnan(array)
+    if missing.any():
+        array = array[~missing.any(axis=1)]
     _refuse_too_few(len(array))
     return array
 
@@ -333,7 +341,7 @@ def refuse_negative(array: NDArray[np.float64], name: str, hint: str) -> None:
 
 def varied_factors(factors: NDArray | Checked, *, warn: bool = True) -> NDArray[np.bool_]:
     """Which factors take more than one value; by default with one warning about the others."""
-    varied = factors.varied if isinstance(factors, Checked) else np.ptp(factors, axis=0) > 0
+    varied = factors.varied if isinstance(factors, Checked) else column_range(factors) > 0
     if warn:
         warn_single_valued(varied)
     return varied
@@ -353,7 +361,7 @@ def live_codes(codes: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
 
     Judged by the range: the variance of a constant 0.3 is 1e-33 by rounding, not zero.
     """
-    live = np.ptp(codes, axis=0) > 0
+    live = _varying(codes)
     if warn and not live.all():
         warn_degenerate(
             f"codes {np.flatnonzero(~live).tolist()} are constant and are left out of the score."
@@ -361,16 +369,16 @@ def live_codes(codes: NDArray, *, warn: bool = True) -> NDArray[np.bool_]:
     return live
 
 
+@shared
+def _varying(codes: NDArray) -> NDArray[np.bool_]:
+    return column_range(codes) > 0
+
+
 def active_codes(data: Checked, min_variance: float) -> NDArray[np.bool_]:
     """Which codes vary by more than a share of the largest variance."""
-    codes, weight = np.ascontiguousarray(data.codes.T), data.sample_weight
-    low, high = codes.min(axis=1), codes.max(axis=1)
-    # The largest magnitude goes first: the squares of tiny values would vanish.
-    scaled = codes / max(-low.min(), high.max(), np.finfo(float).tiny)
-    scaled -= np.average(scaled, axis=1, weights=weight, keepdims=True)
-    variance = np.average(np.square(scaled, out=scaled), axis=1, weights=weight)
+    variance = column_variance(data.codes, data.sample_weight)
     # The range shows which codes are constant: their variance is zero only up to rounding.
-    return (high > low) & (variance > min_variance * variance.max())
+    return _varying(data.codes) & (variance > min_variance * variance.max())
 
 
 def warn_if_constant(codes: NDArray, consequence: str) -> None:

@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_disent.metrics._numeric import (
+    by_class,
+    column_range,
     gaussian_entropy,
     gaussian_kl,
+    squared_distances,
     standard_normal_log_density,
     standardize,
 )
@@ -57,3 +61,20 @@ def test_gaussian_kl_by_hand():
     mean, variance = np.array([0.0, 1.0, 0.0, 2.0]), np.array([1.0, 1.0, 4.0, 0.5])
     expected = [0.0, 0.5, 0.5 * (3 - np.log(4)), 0.5 * (4 + 0.5 + np.log(2) - 1)]
     assert gaussian_kl(mean, np.log(variance)).tolist() == pytest.approx(expected)
+
+
+def test_column_range_is_that_of_numpy(X):
+    for array in (X, np.asfortranarray(X), X[:, 0], (10 * X).astype(int), X[:, :0]):
+        np.testing.assert_array_equal(column_range(array), np.ptp(array, axis=0))
+
+
+def test_squared_distances_are_those_of_scipy(X):
+    expected = cdist(X + 100, X[:7] + 100, "sqeuclidean")
+    np.testing.assert_allclose(squared_distances(X + 100, X[:7] + 100), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("high", [3, 70_000])
+def test_classes_are_sorted_as_by_numpy(high):
+    classes = np.random.default_rng(0).integers(high, size=500)
+    for given in (classes, -classes, classes[:0]):
+        np.testing.assert_array_equal(by_class(given), np.argsort(given, kind="stable"))

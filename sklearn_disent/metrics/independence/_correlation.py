@@ -11,7 +11,7 @@ from ..._params import (
     Strategy,
     validated,
 )
-from .._numeric import standardize
+from .._numeric import column_range, standardize
 from .._validation import complete_codes, live_codes, warn_degenerate, warn_if_constant
 from ..information._matrix import bin_codes, binned_information
 
@@ -149,7 +149,7 @@ def gaussian_wasserstein_correlation_error(
     if kept.shape[1] < 2:
         return 0.0
     # In units of the widest code: the squares of tiny or huge values would leave float64.
-    unit = np.ptp(kept, axis=0).max()
+    unit = column_range(kept).max()
     covariance = _covariance(kept / unit)
     variance = np.diag(covariance)
     root = np.sqrt(variance)
@@ -236,8 +236,11 @@ def _mean_off_diagonal(matrix: NDArray[np.float64]) -> float:
 def varying_codes(codes: ArrayLike, nan_policy: str) -> NDArray[np.float64]:
     """Validated codes that vary, with a warning if none does."""
     array = complete_codes(codes, nan_policy)
+    live = live_codes(array, warn=False)
+    if live.all():
+        return array
     warn_if_constant(array, _NOTHING)
-    return array[:, live_codes(array, warn=False)]
+    return array[:, live]
 
 
 def _covariance(codes: NDArray[np.float64]) -> NDArray[np.float64]:

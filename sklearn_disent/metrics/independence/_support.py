@@ -1,5 +1,7 @@
 """Factorized support: which combinations of the values of codes never occur."""
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -13,8 +15,14 @@ from ._correlation import varying_codes
 
 __all__ = ["factorized_support_distance"]
 
-# Up to so many points all combinations are compared with all points, which takes cubic time.
+Ints = NDArray[np.int64]
+# From the columns x and y of places, and the places, to their squared distances from rows.
+Nearest = Callable[[Ints, Ints, NDArray[np.float64]], NDArray[np.float64]]
+
+# Up to so many points each place is compared with all of them; beyond, a tree finds the nearest.
 _FEW = 256
+# Distances held at once.
+_CHUNK = 2**17
 
 
 @validated
@@ -89,7 +97,7 @@ def factorized_support_distance(
     kept = varying_codes(codes, nan_policy)
     if kept.shape[1] < 2:
         return 0.0
-    unit = 1.0 if standardize else float(np.ptp(kept, axis=0).max())
+    unit = 1.0 if standardize else float(_numeric.column_range(kept).max())
     # The support is a set: rows count once, however frequent.
     rows = np.unique(_numeric.standardize(kept) if standardize else kept / unit, axis=0)
     if batch_size is None or len(rows) <= batch_size:
@@ -102,58 +110,98 @@ def factorized_support_distance(
 
 
 def _support_distance(rows: NDArray[np.float64]) -> float:
-    return float(
-        sum(_pair_distance(*rows[:, pair].T) for pair in combinations(range(rows.shape[1]), 2))
-    )
+    pairs = list(combinations(range(rows.shape[1]), 2))
+    if len(rows) <= _FEW:
+        return float(_largest_distances(rows, pairs, partial(_nearest_row, rows.T.copy())).sum())
+    return float(sum(_pair_distance(rows[:, pair]) for pair in pairs))
 
 
-def _pair_distance(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Largest squared distance of a combination (x_a, y_b) from the nearest (x_c, y_c)."""
-    points = np.unique(np.column_stack([x, y]), axis=0)
-    if len(points) > _FEW:
-        return _searched_distance(points)
-    across = (points[:, :1] - np.unique(x)) ** 2
-    along = (points[:, 1:] - np.unique(y)) ** 2
-    nearest = np.full((across.shape[1], along.shape[1]), np.inf)
-    distance = np.empty_like(nearest)
-    # Point by point, in place: several times faster than one array of all triples.
-    for a, b in zip(across, along):
-        np.add(a[:, None], b, out=distance)
-        np.minimum(nearest, distance, out=nearest)
-    return float(nearest.max())
+def _pair_distance(rows: NDArray[np.float64]) -> float:
+    points = np.unique(rows, axis=0)
+    tree = cKDTree(points)
+
+    def nearest(x: Ints, y: Ints, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        offsets = places - points[tree.query(places)[1]]
+        return (offsets**2).sum(axis=1)
+
+    return float(_largest_distances(rows, [(0, 1)], nearest)[0])
 
 
-def _searched_distance(points: NDArray[np.float64]) -> float:
-    """The same by branch and bound over blocks of the grid of combinations.
+def _nearest_row(
+    columns: NDArray[np.float64], x: Ints, y: Ints, places: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Squared distance of each place from the nearest row, in its columns x and y."""
+    nearest, n_places = np.empty(len(x)), max(_CHUNK // columns.shape[1], 1)
+    for start in range(0, len(x), n_places):
+        part = slice(start, start + n_places)
+        squares = columns[x[part]]
+        squares -= places[part, :1]
+        squares *= squares
+        along = columns[y[part]]
+        along -= places[part, 1:]
+        along *= along
+        squares += along
+        squares.min(axis=1, out=nearest[part])
+    return nearest
+
+
+def _largest_distances(
+    rows: NDArray[np.float64],
+    pairs: list[tuple[int, int]],
+    nearest: Nearest,
+) -> NDArray[np.float64]:
+    """For each pair, the largest squared distance of a combination (x_a, y_b) from the nearest
+    (x_c, y_c), by branch and bound over blocks of the grid of combinations, in all pairs at once.
 
     The distance from the nearest point changes by no more than the way one goes: the combination in
     the middle of a block, and the farthest corner from there, bound it all over the block.
     """
-    xs, ys = np.unique(points[:, 0]), np.unique(points[:, 1])
-    tree, best = cKDTree(points), 0.0
+    distinct = [np.unique(column) for column in rows.T]
+    values = np.zeros((len(distinct), max(map(len, distinct))))
+    for own, column in zip(values, distinct):
+        own[: len(column)] = column
+    columns = np.array(pairs)
+    ends = np.array([len(column) - 1 for column in distinct])[columns]
+    best = _corner_distances(values, columns, ends, nearest)
     # Each block is first and last index of x, then of y.
-    blocks = np.array([[0, len(xs) - 1, 0, len(ys) - 1]])
+    blocks, owner = np.zeros((len(pairs), 4), dtype=np.int64), np.arange(len(pairs))
+    blocks[:, 1::2] = ends
     while len(blocks):
+        x, y = columns[owner].T
         left, right, low, high = blocks.T
         i, j = (left + right) // 2, (low + high) // 2
-        middle = np.column_stack([xs[i], ys[j]])
-        offsets = middle - points[tree.query(middle)[1]]
-        squares = (offsets**2).sum(axis=1)
-        best = max(best, float(squares.max()))
+        middle = np.column_stack([values[x, i], values[y, j]])
+        squares = nearest(x, y, middle)
+        np.maximum.at(best, owner, squares)
         reach = np.hypot(
-            np.maximum(xs[i] - xs[left], xs[right] - xs[i]),
-            np.maximum(ys[j] - ys[low], ys[high] - ys[j]),
+            np.maximum(middle[:, 0] - values[x, left], values[x, right] - middle[:, 0]),
+            np.maximum(middle[:, 1] - values[y, low], values[y, high] - middle[:, 1]),
         )
         # Not strict: rounding must not drop the block of the maximum.
-        is_open = (np.sqrt(squares) + reach >= np.sqrt(best) * (1 - 1e-12)) & (reach > 0)
-        blocks = _quarters(blocks[is_open], i[is_open], j[is_open])
+        is_open = (np.sqrt(squares) + reach >= np.sqrt(best[owner]) * (1 - 1e-12)) & (reach > 0)
+        blocks, parents = _quarters(blocks[is_open], i[is_open], j[is_open])
+        owner = owner[is_open][parents]
     return best
 
 
-def _quarters(
-    blocks: NDArray[np.intp], i: NDArray[np.intp], j: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """The four parts of each block around its middle; parts without combinations are left out."""
+def _corner_distances(
+    values: NDArray[np.float64], columns: Ints, ends: Ints, nearest: Nearest
+) -> NDArray[np.float64]:
+    """Those of the corners of each grid, which are often the largest: a bound to begin with."""
+    x, y = columns.T
+    corners = [
+        np.column_stack([values[x, i], values[y, j]])
+        for i in (ends[:, 0] * 0, ends[:, 0])
+        for j in (ends[:, 1] * 0, ends[:, 1])
+    ]
+    return np.max([nearest(x, y, places) for places in corners], axis=0)
+
+
+def _quarters(blocks: Ints, i: Ints, j: Ints) -> tuple[Ints, Ints]:
+    """The four parts of each block around its middle, and which block they are of.
+
+    Parts without combinations are left out.
+    """
     left, right, low, high = blocks.T
     parts = [
         np.column_stack([a, b, c, d])
@@ -161,4 +209,5 @@ def _quarters(
         for c, d in ((low, j), (j + 1, high))
     ]
     found = np.concatenate(parts)
-    return found[(found[:, 0] <= found[:, 1]) & (found[:, 2] <= found[:, 3])]
+    kept = np.flatnonzero((found[:, 0] <= found[:, 1]) & (found[:, 2] <= found[:, 3]))
+    return found[kept], kept % max(len(blocks), 1)

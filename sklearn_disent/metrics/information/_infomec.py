@@ -32,7 +32,7 @@ from ..._params import (
 from .._aggregation import Score, average_of
 from .._few_rows import few_rows
 from .._groups import Groups, projected
-from .._numeric import standardize
+from .._numeric import by_class, column_range, standardize
 from .._sharing import shared
 from .._threads import one_thread
 from .._validation import (
@@ -407,7 +407,7 @@ def _excess_share(matrix: NDArray, axis: int) -> NDArray[np.float64]:
 
 
 def _active(data: Checked, min_range: float) -> NDArray[np.bool_]:
-    spread = np.ptp(data.codes, axis=0)
+    spread = column_range(data.codes)
     return (spread > 0) & (spread > min_range * spread.max())
 
 
@@ -464,14 +464,14 @@ def _ross(code: NDArray[np.float64], y: NDArray[np.int64], n_neighbors: int) -> 
     """
     counts = np.bincount(y)
     # A stable sort keeps the code sorted within each class.
-    by_class = np.split(code[np.argsort(y, kind="stable")], np.cumsum(counts)[:-1])
-    by_class = [values for values in by_class if len(values) > 1]
-    if not by_class:
+    parts = np.split(code[by_class(y)], np.cumsum(counts)[:-1])
+    parts = [values for values in parts if len(values) > 1]
+    if not parts:
         return 0.0
-    k = [min(n_neighbors, len(values) - 1) for values in by_class]
-    distance = np.concatenate([_neighbor_distance(v, k_) for v, k_ in zip(by_class, k)])
-    sizes = np.array([len(values) for values in by_class])
-    points = np.concatenate(by_class)
+    k = [min(n_neighbors, len(values) - 1) for values in parts]
+    distance = np.concatenate([_neighbor_distance(v, k_) for v, k_ in zip(parts, k)])
+    sizes = np.array([len(values) for values in parts])
+    points = np.concatenate(parts)
     within = _count_within(points, distance, np.sort(points))
     n = len(points)
     terms = sizes @ (digamma(k) - digamma(sizes)) - digamma(within).sum()

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._params import Average, FactorBins, NanPolicy, Share, validated
 from .._aggregation import Score, average_of
-from .._numeric import standardize
+from .._numeric import column_range, standardize
 from .._sharing import shared
 from .._validation import (
     Checked,
@@ -140,7 +140,7 @@ def _unpruned(codes: NDArray[np.float64], prune_threshold: float) -> NDArray[np.
     if not live.any():
         return live
     # Relative to the largest code first: the squares of tiny values would vanish.
-    spread = (codes / np.ptp(codes, axis=0).max()).std(axis=0)
+    spread = (codes / column_range(codes).max()).std(axis=0)
     return live & (spread >= prune_threshold * spread.max())
 
 

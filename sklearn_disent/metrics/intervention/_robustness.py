@@ -18,6 +18,7 @@ from ..._params import (
     with_matrix,
 )
 from .._aggregation import Score, average_of
+from .._numeric import by_class
 from .._sharing import shared
 from .._validation import Checked, check_data, live_codes, varied_factors, warn_degenerate
 from ._backdoor import Adjustment, adjusted_robustness, strata_of
@@ -353,7 +354,7 @@ def robustness_of(data: Checked, q: float) -> NDArray[np.float64]:
     largest = np.where(live, np.abs(centered).max(axis=0), 1.0)
     matrix = np.zeros((len(varied), len(live)))
     for k in np.flatnonzero(varied):
-        order = np.argsort(data.factors[:, k], kind="stable")
+        order = by_class(data.factors[:, k])
         blocks = np.split(centered[order], np.cumsum(np.bincount(data.factors[:, k]))[:-1])
         spread = np.mean([_deviation_quantile(block, q) for block in blocks], axis=0)
         matrix[k] = np.where(live, 1.0 - spread / largest, 0.0)

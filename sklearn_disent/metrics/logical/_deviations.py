@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from .._numeric import by_class
 from ._linear_fits import minimax_fit
 
 Floats = NDArray[np.float64]
@@ -43,7 +44,8 @@ def _per_class(
 ) -> list[tuple[float, Floats]]:
     # One sort serves all classes; the numbers of a line are sorted within their class as well.
     flat = points.shape[1] == 1
-    order = np.lexsort((points[:, 0], classes)) if flat else np.argsort(classes, kind="stable")
+    is_sorted = flat and deviation != "variance"
+    order = np.lexsort((points[:, 0], classes)) if is_sorted else by_class(classes)
     stops = np.cumsum(np.bincount(classes))
     rows, shares = points[order], np.ones(len(order)) if weight is None else weight[order]
     parts = zip(np.split(rows, stops[:-1]), np.split(shares, stops[:-1]))
@@ -129,11 +131,11 @@ _IN_SPACE: dict[str, _Measure] = {
 }
 
 
-def row_chunks(n_rows: int) -> Iterator[slice]:
+def row_chunks(n_rows: int, chunk: int = CHUNK) -> Iterator[slice]:
     """Rows whose distances to all following rows fit into one chunk."""
     start = 0
     while start < n_rows:
-        stop = min(n_rows, start + max(1, CHUNK // (n_rows - start)))
+        stop = min(n_rows, start + max(1, chunk // (n_rows - start)))
         yield slice(start, stop)
         start = stop
 

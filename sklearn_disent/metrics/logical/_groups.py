@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from .._numeric import by_class, column_range
 from .._validation import Checked
 from ._linear_fits import affine_design, least_squares
 
@@ -50,7 +51,7 @@ def explained_share(factors: NDArray, codes: Floats, weight: Floats | None) -> F
     """Share (K, D) of every code's variance that lies between the classes of every factor."""
     weight = np.ones(len(codes)) if weight is None else weight
     # The range, not the variance, tells a dead code: rounding leaves the latter above zero.
-    width = np.ptp(codes, axis=0)
+    width = column_range(codes)
     live = width > 0
     # At scale 1 no square overflows; the share has no scale.
     scaled = codes / np.where(live, width, 1.0)
@@ -58,7 +59,7 @@ def explained_share(factors: NDArray, codes: Floats, weight: Floats | None) -> F
     total = weight @ centred**2
     share = np.zeros((factors.shape[1], codes.shape[1]))
     for k, classes in enumerate(factors.T):
-        order = np.argsort(classes, kind="stable")
+        order = by_class(classes)
         starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
         sums = np.add.reduceat((weight[:, None] * centred)[order], starts, axis=0)
         between = (sums**2 / np.add.reduceat(weight[order], starts)[:, None]).sum(axis=0)
@@ -127,7 +128,7 @@ def scale_codes(
     points: Floats, code_scale: str, weight: Floats | None = None, spread: float = 1.0
 ) -> Floats:
     """Codes as they are ("given"), or with a given `total_spread` ("unit"); constants stay."""
-    if code_scale == "given" or points.size == 0 or not np.ptp(points, axis=0).any():
+    if code_scale == "given" or points.size == 0 or not column_range(points).any():
         return points
     centred = points - np.average(points, axis=0, weights=weight)
     total, largest = total_spread(points, weight), np.abs(centred).max()

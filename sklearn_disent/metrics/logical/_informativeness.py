@@ -1,5 +1,6 @@
 """Informativeness as distance from being invertible or injective (Zhang and Sugiyama 2024)."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,9 +14,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..._params import Array, AtLeastTwo, NanPolicy, Predictor, RandomStateLike, averaged
 from .._few_rows import few_rows
+from .._numeric import distance_factors
 from .._sharing import shared
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
-from ._deviations import both_orders, class_centers, row_chunks
+from ._deviations import CHUNK, both_orders, class_centers, row_chunks
 from ._groups import embed_factors, scale_codes, total_spread
 from ._linear_fits import affine_design, least_absolute, least_squares, minimax_fit
 from ._modularity import combine, score_of
@@ -30,6 +32,10 @@ Floats = NDArray[np.float64]
 Error = Literal["mse", "mae", "max_error"]
 Inverse = Literal["linear", "equal_codes"] | Predictor
 CrossValidation = Annotated[Any, "cv_object"]
+
+# With more rows than these, mean contractions rest on quick distances, as many at once as stay in
+# the cache.
+_MANY_ROWS, _QUICK_CHUNK = 2000, 2**18
 
 
 @averaged
@@ -407,13 +413,17 @@ def _contraction_distance(
         scale_codes(data.codes, code_scale, data.sample_weight, _spread(part, data, code_scale))
         for part in parts
     ]
+    # The mean of many pairs does not feel the rounding of the quicker form.
+    is_quick = aggregate == "mean" and len(weight) > _MANY_ROWS
+    distances_of = _quick_distances if is_quick else _exact_distances
+    near_of, far_of = ([distances_of(points) for points in group] for group in (scaled, parts))
     values = np.zeros(len(parts))
-    for rows in row_chunks(len(data.codes)):
+    for rows in row_chunks(len(data.codes), _QUICK_CHUNK if is_quick else CHUNK):
         near = None
-        for i, part in enumerate(parts):
+        for i in range(len(parts)):
             if near is None or code_scale != "given":
-                near = cdist(scaled[i][rows], scaled[i][rows.start :])
-            contraction = cdist(part[rows], part[rows.start :])
+                near = near_of[i](rows)
+            contraction = far_of[i](rows)
             contraction -= near
             np.maximum(contraction, 0.0, out=contraction)
             if aggregate == "max":
@@ -423,6 +433,22 @@ def _contraction_distance(
     if aggregate == "mean":
         values /= weight.sum() ** 2
     return _finish(data, values.tolist(), average)
+
+
+def _exact_distances(points: Floats) -> Callable[[slice], Floats]:
+    """Distances of some rows from themselves and from all that follow."""
+    return lambda rows: cdist(points[rows], points[rows.start :])
+
+
+def _quick_distances(points: Floats) -> Callable[[slice], Floats]:
+    left, right = distance_factors(points, points)
+
+    def distances(rows: slice) -> Floats:
+        squares = left[rows] @ right[rows.start :].T
+        np.maximum(squares, 0.0, out=squares)
+        return np.sqrt(squares, out=squares)
+
+    return distances
 
 
 def _spread(part: Floats, data: _Points, code_scale: str) -> float:

@@ -10,7 +10,7 @@ from scipy import linalg
 from scipy.optimize import linprog
 from sklearn.exceptions import ConvergenceWarning
 
-from .._numeric import standardize
+from .._numeric import column_range, standardize
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def affine_design(codes: Floats) -> Floats:
     Orthogonal, so that every fit below is well conditioned and codes may have any scale; a
     constant code and one that follows from the others add nothing.
     """
-    live = np.ptp(codes, axis=0) > 0
+    live = column_range(codes) > 0
     if not live.any():
         return np.ones((len(codes), 1))
     scaled = standardize(codes[:, live])

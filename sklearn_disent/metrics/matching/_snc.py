@@ -1,17 +1,11 @@
 """Single-code classification and knockout: what one code can do, and what it does alone."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from ..._params import (
@@ -28,7 +22,7 @@ from .._aggregation import Score, average_of, match_one_to_one
 from .._few_rows import few_rows
 from .._sharing import shared
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
-from ..information._matrix import entropy_of, inner_edges
+from ..information._matrix import entropy_of, sorted_quantiles
 from ..prediction._predictors import (
     Split,
     Task,
@@ -38,6 +32,7 @@ from ..prediction._predictors import (
     run,
     split_rows,
 )
+from ._network import QuickNetwork
 
 __all__ = ["nk_score", "snc_score"]
 
@@ -171,7 +166,7 @@ def nk_score(
         The representation.
     estimator : classifier or None, default=None
         Predictor of one factor. None means a network with one hidden layer of 256 units on
-        standardized codes, trained for at most 30 epochs.
+        standardized codes, trained for a few epochs by steps that become smaller.
     test_size : float, default=0.25
         Share of the rows held out at random.
     split : tuple (train, test) of array-likes or None, default=None
@@ -202,9 +197,12 @@ def nk_score(
 
     Notes
     -----
-    Two networks are trained for each factor, about 10 s in all for 10,000 rows, 10 codes and 5
-    factors; trees, ``ExtraTreesClassifier(50, max_features=None)``, are several times faster. A
-    factor without a code, with fewer codes than factors, scores 0, as does a matched constant.
+    Two networks are trained for each factor, in about 1 s in all for 10,000 rows, 10 codes and 5
+    factors. They see each row four times, or more often if there are few; steps that fall to zero
+    make up for it: for mixed codes, for codes of one factor each and for copies of such codes the
+    scores were 0.061, 0.680 and 0.010, those of ``MLPClassifier((256,))`` after 30 epochs of
+    constant steps 0.059, 0.651 and 0.011. A factor without a code, with fewer codes than factors,
+    scores 0, as does a matched constant.
     Without any other code the prediction is the most frequent class. Factors with a single value
     are left out, with a warning (nan if `average` is None).
 
@@ -235,17 +233,14 @@ def nk_score(
     # A matched constant is not there: taking it away changes nothing but the random weights.
     fitted = np.flatnonzero(used & (matched.code >= 0) & (matched.information > 0))
     refuse_kind(estimator, "regressor")
-    model = _network(len(train)) if estimator is None else estimator
+    model = QuickNetwork() if estimator is None else estimator
     everything = np.arange(data.codes.shape[1])
     tasks = [
         Task(model, data.codes[:, kept], data.factors[:, k], train, test, seed)
         for k in fitted.tolist()
         for kept, seed in zip((everything, everything != matched.code[k]), seeds[k])
     ]
-    with warnings.catch_warnings():
-        # A network that has not converged after its time is what it is.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        accuracy = np.reshape(run([(_held_out_accuracy, task) for task in tasks], n_jobs), (-1, 2))
+    accuracy = np.reshape(run([(_held_out_accuracy, task) for task in tasks], n_jobs), (-1, 2))
     values = np.zeros(len(used))
     values[fitted] = accuracy[:, 0] - accuracy[:, 1]
     return average_of(values, used, average)
@@ -262,15 +257,15 @@ class _Matching(NamedTuple):
 def _information(data: Checked, train: NDArray[np.int64]) -> NDArray[np.float64]:
     """Information (n_factors, n_codes) of codes cut into as many bins as the factor has classes."""
     matrix = np.zeros((data.factors.shape[1], data.codes.shape[1]))
-    codes = data.codes[train]
-    binned: dict[int, NDArray[np.int64]] = {}
+    columns, in_order = np.ascontiguousarray(data.codes[train].T), _sorted_codes(data, train)
+    binned: dict[int, list[NDArray[np.int64]]] = {}
     for k, y in enumerate(data.factors[train].T):
         n_classes = int(data.factors[:, k].max()) + 1
         if n_classes < 2:
             continue
         if n_classes not in binned:
-            binned[n_classes] = np.column_stack([_bin(code, code, n_classes) for code in codes.T])
-        for j, z in enumerate(binned[n_classes].T):
+            binned[n_classes] = [_bin(*code, n_classes) for code in zip(columns, in_order)]
+        for j, z in enumerate(binned[n_classes]):
             parts = (np.bincount(y), np.bincount(z), np.bincount(y * n_classes + z))
             h_factor, h_code, joint = map(entropy_of, parts)
             matrix[k, j] = max(h_factor + h_code - joint, 0.0)
@@ -288,15 +283,21 @@ def _split_and_match(
     return train, test, _Matching(code, information)
 
 
+@shared
+def _sorted_codes(data: Checked, train: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Training rows of every code (n_codes, n_train), from small to large."""
+    return np.sort(data.codes[train].T, axis=1)
+
+
 def _bin(
     code: NDArray[np.float64], train: NDArray[np.float64], n_classes: int
 ) -> NDArray[np.int64]:
-    """Bins 0..n_classes-1 of a code, with edges from its training rows."""
-    values = np.unique(train)
-    if len(values) <= n_classes:
+    """Bins 0..n_classes-1 of a code, with edges from its sorted training rows."""
+    is_new = train[1:] != train[:-1]
+    if is_new.sum() < n_classes:
+        values = train[np.append(True, is_new)]
         return np.searchsorted((values[1:] + values[:-1]) / 2, code, side="left")
-    edges = inner_edges(train, n_classes, "quantile", None)
-    return np.searchsorted(edges, code, side="left")
+    return np.searchsorted(sorted_quantiles(train, n_classes), code, side="left")
 
 
 def _bin_accuracy(
@@ -307,7 +308,7 @@ def _bin_accuracy(
         return _guessing(y, train, test)
     n_classes = int(y.max()) + 1
     z = data.codes[:, code]
-    binned = _bin(z, z[train], n_classes)
+    binned = _bin(z, np.sort(z[train]), n_classes)
     table = np.bincount(binned[train] * n_classes + y[train], minlength=n_classes**2)
     class_of_bin = linear_sum_assignment(-table.reshape(n_classes, n_classes))[1]
     return float(np.mean(class_of_bin[binned[test]] == y[test]))
@@ -326,16 +327,3 @@ def _held_out_accuracy(task: Task) -> float:
     if task.X.shape[1] == 0:
         return _guessing(task.y, task.train, task.test)
     return fit_and_predict(task)[1]
-
-
-def _network(n_rows: int) -> BaseEstimator:
-    # Larger batches and steps than the default: a quarter of the time, for the same accuracy.
-    network = MLPClassifier(
-        hidden_layer_sizes=(256,),
-        batch_size=min(500, n_rows),
-        learning_rate_init=0.01,
-        max_iter=30,
-        tol=1e-3,
-        n_iter_no_change=5,
-    )
-    return make_pipeline(StandardScaler(), network)

@@ -15,6 +15,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import ThreadpoolController
 
 from ..._memory import freed_memory_kept
 from ..._params import (
@@ -29,7 +30,7 @@ from ..._params import (
 from .._aggregation import concentration
 from .._estimators import path_to_model
 from .._groups import Units, units_of
-from .._numeric import standardize
+from .._numeric import column_range, standardize
 from .._sharing import shared
 from .._threads import one_thread
 from .._validation import Checked, check_data, warn_if_constant
@@ -38,12 +39,15 @@ from .._validation import Checked, check_data, warn_if_constant
 Predictors = Predictor | tuple[Predictor, Predictor]
 Split = tuple[ArrayLike, ArrayLike] | list[ArrayLike]
 Method = Literal["auto", "r2", "svc"]
+Tolerance = PositiveFloat | Literal["auto"]
 
 # Shuffles of each code where an estimator has no importances of its own.
 _N_REPEATS = 5
 
 # Trees by which forests grow that are to stop by themselves.
 _STEP = 5
+# With more rows than these, forests stop by themselves, at this standard error of the scores.
+_MANY_ROWS, _AUTO_TOL = 5000, 0.005
 
 # Codes of linear classifiers are scaled to these if they are larger or smaller.
 _LARGEST_CODE, _SMALLEST_CODE = 1e20, 1e-100
@@ -123,7 +127,7 @@ def importance_matrix(
     estimator: Predictors | None = None,
     test_size: OpenShare = 0.25,
     split: Split | None = None,
-    tol: PositiveFloat | None = None,
+    tol: Tolerance | None = "auto",
     nan_policy: NanPolicy = "raise",
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
@@ -160,10 +164,10 @@ def importance_of(
     split: Split | None,
     n_jobs: int | None,
     random_state: int | RandomState | None,
-    tol: float | None = None,
+    tol: float | str | None = "auto",
 ) -> Importance:
     """Importance of all codes to one predictor per factor, and how well it predicts."""
-    if tol is not None and estimator is not None:
+    if isinstance(tol, float | int) and estimator is not None:
         raise ValueError(
             f"tol={tol} stops the default forests from growing, and does not go with estimator="
             f"{estimator!r}. Leave one of them out."
@@ -175,34 +179,45 @@ def importance_of(
     warn_if_constant(data.codes, "they predict no factor")
     rng = check_random_state(random_state)
     parts = split_rows(data, split, test_size, rng)
-    used = np.ptp(data.factors, axis=0) > 0
+    used = column_range(data.factors) > 0
     X, predictors = predictors_for(data, estimator, forests)
     seeds = draw_seeds(rng, len(used))
     targets = [target_of(data, k, predictor) for k, predictor in enumerate(predictors)]
     fitted = np.flatnonzero(used).tolist()
     tasks = [Task(predictors[k], X, targets[k], *parts, seeds[k]) for k in fitted]
     importance, informativeness = np.zeros((len(used), X.shape[1])), np.zeros(len(used))
-    fits = fit_all(tasks, n_jobs) if tol is None else grow_until(tasks, tol, n_jobs)
+    fits = fit_all(tasks, n_jobs, tol if estimator is None else None)
     for k, (weights, predicted) in zip(fitted, fits):
         importance[k] = weights
         informativeness[k] = held_out_score(predictors[k], targets[k][parts[1]], predicted)
     return Importance(importance, informativeness, used)
 
 
-def _contents(tasks: Sequence[Task], n_jobs: int | None) -> tuple:
+def _contents(tasks: Sequence[Task], n_jobs: int | None, tol: float | str | None = None) -> tuple:
     """What results depend on, by value: each metric splits and scales the codes by itself."""
     digests: dict[int, bytes] = {}
     for array in (array for task in tasks for array in task[1:5]):
         if id(array) not in digests:
             digests[id(array)] = blake2b(np.ascontiguousarray(array).data).digest()
     arrays = (tuple(digests[id(array)] for array in task[1:5]) for task in tasks)
-    return tuple((id(task.predictor), task.seed, own) for task, own in zip(tasks, arrays))
+    return tol, *((id(task.predictor), task.seed, own) for task, own in zip(tasks, arrays))
 
 
 @partial(shared, key_of=_contents)
-def fit_all(tasks: Sequence[Task], n_jobs: int | None) -> list[tuple[NDArray[np.float64], NDArray]]:
-    """Importance of each code and predictions of the held-out rows, for every task."""
-    return run([(_importance, task) for task in tasks], n_jobs)
+def fit_all(
+    tasks: Sequence[Task], n_jobs: int | None, tol: float | str | None = None
+) -> list[tuple[NDArray[np.float64], NDArray]]:
+    """Importance of each code and predictions of the held-out rows, for every task.
+
+    With `tol`, predictors are forests that stop growing at a standard error; "auto" lets them do so
+    where there are many rows, which make every tree dear and its importances precise.
+    """
+    if tol == "auto":
+        is_long = tasks and len(tasks[0].train) + len(tasks[0].test) > _MANY_ROWS
+        tol = _AUTO_TOL if is_long else None
+    if isinstance(tol, str) or tol is None:
+        return run([(_importance, task) for task in tasks], n_jobs)
+    return _grow_until(tasks, tol, n_jobs)
 
 
 @shared
@@ -226,7 +241,7 @@ def predictability_of(
         fits = [predictability_of(part, *options) for part in data.parts]
         return Predictability(*map(np.concatenate, zip(*fits)))
     warn_if_constant(data.codes, "they predict no factor")
-    used = np.ptp(data.factors, axis=0) > 0
+    used = column_range(data.factors) > 0
     kinds = np.array(data.kinds)
     classified = kinds == "categorical" if method == "auto" else np.full(len(used), method == "svc")
     units = units or units_of(None, data.codes.shape[1])
@@ -379,18 +394,21 @@ def run(jobs: Sequence[tuple], n_jobs: int | None) -> list[Any]:
     Many small fits on all OpenMP threads at once wait for each other far longer than they work.
     BLAS has one setting per process and is capped outside, OpenMP one per thread, hence inside.
     """
+    found = ThreadpoolController()
     with freed_memory_kept(), one_thread("blas"):
-        return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(_capped)(*job) for job in jobs)
+        return Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_capped)(found, *job) for job in jobs
+        )
 
 
-def _capped(function: Callable, *arguments: Any) -> Any:
-    with one_thread("openmp"):
+def _capped(found: ThreadpoolController, function: Callable, *arguments: Any) -> Any:
+    with one_thread("openmp", found):
         return function(*arguments)
 
 
 def unit_range(codes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each code shifted and scaled to [0, 1]; a constant one to 0."""
-    low, spread = codes.min(axis=0), np.ptp(codes, axis=0)
+    low, spread = codes.min(axis=0), column_range(codes)
     return (codes - low) / np.where(spread > 0, spread, 1.0)
 
 
@@ -483,10 +501,10 @@ def _unit_scores(task: Task, units: Units) -> list[float]:
     return [fit_and_predict(task._replace(X=task.X[:, unit]))[1] for unit in units]
 
 
-def grow_until(
+def _grow_until(
     tasks: Sequence[Task], tol: float, n_jobs: int | None
 ) -> list[tuple[NDArray[np.float64], NDArray]]:
-    """The same as `fit_all` by forests that stop growing at a standard error of `tol`.
+    """The same by forests that stop growing at a standard error of `tol`.
 
     It is the larger one of disentanglement and completeness, from their values by each step of a
     few trees. All forests have the same size, and their trees are the first ones of whole forests.

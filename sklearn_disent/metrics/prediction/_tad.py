@@ -1,15 +1,16 @@
 """Total attribute disentanglement: how far one code is ahead of all others at each attribute."""
 
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
-from scipy.stats import rankdata
 
 from ..._params import FactorBins, NanPolicy, Share, ShareBelowOne, validated
 from .._aggregation import top_gap
-from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
+from .._numeric import column_range
+from .._validation import check_data, varied_factors, warn_degenerate, warn_if_constant
 
 __all__ = ["tad_score"]
 
@@ -96,9 +97,9 @@ def tad_score(
     warn_if_constant(data.codes, "they capture no attribute")
     if not varied_factors(data.factors).any():
         warn_degenerate("None of the factors can be scored: the score is 0 by definition.")
-    attributes = _attributes(data)
-    area = _auroc(attributes.values, data.codes)
-    spread = np.ptp(data.codes, axis=0)
+    attributes = _attributes(data.factors)
+    area = _auroc(attributes, data.codes)
+    spread = column_range(data.codes)
     area[:, ~((spread > 0) & (spread > min_range * spread.max()))] = 0.5
     free = _dependence(attributes) <= max_dependence
     score, count = _tad(area, free, min_auroc)
@@ -106,40 +107,65 @@ def tad_score(
 
 
 class _Attributes(NamedTuple):
-    values: NDArray[np.float64]
-    """(n, A), zeros and ones, both of which occur."""
+    """Classes of all factors, one after the other, each of which is on or off in a row."""
+
+    place: NDArray[np.int64]
+    """(n, K): the class of each factor, among those of all factors."""
     factor: NDArray[np.int64]
     """(A,): the factor that each belongs to."""
+    column: NDArray[np.int64]
+    """(A,): its place. Of two classes one is kept, and of one none."""
 
 
-def _attributes(data: Checked) -> _Attributes:
-    columns, factor = [np.zeros((len(data.codes), 0))], []
-    for k, y in enumerate(data.factors.T):
-        n_classes = int(y.max()) + 1
-        classes = {1: [], 2: [1]}.get(n_classes, list(range(n_classes)))
-        columns.append((y[:, None] == np.array(classes, dtype=int)).astype(float))
-        factor += [k] * len(classes)
-    return _Attributes(np.hstack(columns), np.array(factor, dtype=np.int64))
+def _attributes(factors: NDArray[np.int64]) -> _Attributes:
+    sizes = factors.max(axis=0) + 1
+    first = np.cumsum(sizes) - sizes
+    kept = [list(range({1: 1, 2: 1}.get(size, 0), size)) for size in sizes.tolist()]
+    factor = np.repeat(np.arange(len(sizes)), [len(part) for part in kept])
+    column = np.concatenate([start + np.array(part, int) for start, part in zip(first, kept)])
+    return _Attributes(factors + first, factor, column)
 
 
-def _auroc(attributes: NDArray[np.float64], codes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _auroc(attributes: _Attributes, codes: NDArray[np.float64]) -> NDArray[np.float64]:
     """AUROC (n_attributes, n_codes) in the better direction: the Mann-Whitney statistic."""
-    n_on = attributes.sum(axis=0)[:, None]
-    n_off = len(codes) - n_on
-    above = attributes.T @ rankdata(codes, axis=0) - n_on * (n_on + 1) / 2
-    area = above / (n_on * n_off)
+    place, _, column = attributes
+    n_places = int(place.max()) + 1
+    # Narrow numbers stay in the cache while they are read in the order of a code.
+    narrow = [y.astype(np.min_scalar_type(n_places)) for y in place.T]
+    n_on = np.sum([np.bincount(y, minlength=n_places) for y in narrow], axis=0)[column]
+    area = np.empty((len(column), codes.shape[1]))
+    for j, code in enumerate(codes.T):
+        order = np.argsort(code)
+        ranks = _sorted_ranks(code[order])
+        sums = [np.bincount(y[order], ranks, minlength=n_places) for y in narrow]
+        above = np.sum(sums, axis=0)[column]
+        area[:, j] = (above - n_on * (n_on + 1) / 2) / (n_on * (len(codes) - n_on))
     return np.clip(np.maximum(area, 1.0 - area), 0.5, 1.0)
+
+
+def _sorted_ranks(code: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Ranks of a sorted code from 1 on, equal for equal values, as those of scipy.stats."""
+    begins = np.flatnonzero(np.concatenate([[True], code[1:] != code[:-1]]))
+    if len(begins) == len(code):
+        return np.arange(1.0, len(code) + 1)
+    counts = np.diff(np.append(begins, len(code)))
+    return np.repeat(begins + (counts + 1) / 2, counts)
 
 
 def _dependence(attributes: _Attributes) -> NDArray[np.float64]:
     """Largest share of each attribute's entropy that one of another factor explains (A,)."""
-    B, n = attributes.values, len(attributes.values)
-    p = B.mean(axis=0)
+    place, factor, column = attributes
+    n, n_places = len(place), int(place.max()) + 1
+    table = np.zeros((n_places, n_places))
+    for one, two in combinations_with_replacement(place.T, 2):
+        cells = np.bincount(one * n_places + two, minlength=n_places**2).reshape(table.shape)
+        table += cells if one is two else cells + cells.T
+    both = table[np.ix_(column, column)] / n
+    p = np.diag(both)
     entropy = entr(p) + entr(1 - p)
-    both = B.T @ B / n
     joint = np.stack([both, p[:, None] - both, p - both, 1 - p[:, None] - p + both])
     information = entropy[:, None] + entropy - entr(np.clip(joint, 0.0, 1.0)).sum(axis=0)
-    others = attributes.factor[:, None] != attributes.factor
+    others = factor[:, None] != factor
     share = np.where(others, information / np.where(entropy > 0, entropy, 1.0)[:, None], 0.0)
     return share.max(axis=1, initial=0.0)
 

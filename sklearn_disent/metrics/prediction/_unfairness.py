@@ -65,7 +65,7 @@ def unfairness_error(
         The representation.
     estimator : classifier or None, default=None
         Predictor of one factor from all codes. None means extra trees, as in
-        :func:`dci_informativeness_score`.
+        :func:`dci_informativeness_score`, fewer of them with more than 5,000 rows.
     test_size : float, default=0.25
         Share of the rows held out at random.
     split : tuple (train, test) of array-likes or None, default=None
@@ -135,7 +135,7 @@ def unfairness_error(
     tasks = [Task(model, X, data.factors[:, k], train, test, seeds[k]) for k in factors_used]
     if estimator is None:
         # The forests of DCI, which are not grown again where that is scored as well.
-        predicted = [own for _, own in fit_all(tasks, n_jobs)]
+        predicted = [own for _, own in fit_all(tasks, n_jobs, "auto")]
     else:
         predicted = [own for _, own in run([(fit, task) for task in tasks], n_jobs)]
     values, groups = np.zeros(len(used)), data.factors[test]

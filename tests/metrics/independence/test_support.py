@@ -1,5 +1,7 @@
 """Distance from a factorized support."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -55,10 +57,21 @@ def test_support_distance_ignores_frequency():
     assert factorized_support_distance(often) == 0.0
 
 
+def compared(codes):
+    """All combinations of the values of two codes with all rows."""
+    total = 0.0
+    for i, j in combinations(range(codes.shape[1]), 2):
+        across, along = (codes[:, [k]] - np.unique(codes[:, k]) for k in (i, j))
+        squares = (across**2)[:, :, None] + (along**2)[:, None, :]
+        total += squares.min(axis=0).max()
+    return total
+
+
+@pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("kind", ["normal", "correlated", "grid", "line", "factorized"])
-def test_search_finds_the_maximum_of_all_combinations(monkeypatch, kind):
+def test_search_finds_the_maximum_of_all_combinations(monkeypatch, kind, few):
     rng = np.random.default_rng(0)
-    codes = rng.normal(size=(400, 3))
+    codes = rng.normal(size=(120, 3))
     if kind == "correlated":
         codes = codes @ rng.normal(size=(3, 3))
     elif kind == "grid":
@@ -66,10 +79,11 @@ def test_search_finds_the_maximum_of_all_combinations(monkeypatch, kind):
     elif kind == "line":
         codes[:, 1] = codes[:, 0] ** 3
     elif kind == "factorized":
-        codes = np.stack(np.meshgrid(*[range(7)] * 3), axis=-1).reshape(-1, 3)
-    searched = factorized_support_distance(codes, batch_size=None)
-    monkeypatch.setattr(_support, "_FEW", len(codes))
-    assert searched == factorized_support_distance(codes, batch_size=None)
+        codes = np.stack(np.meshgrid(*[np.arange(5.0)] * 3), axis=-1).reshape(-1, 3)
+    monkeypatch.setattr(_support, "_FEW", few)
+    unit = np.ptp(codes, axis=0).max()
+    expected = compared(codes / unit) * unit**2
+    assert factorized_support_distance(codes, batch_size=None) == pytest.approx(expected, rel=1e-13)
 
 
 def test_many_rows_are_compared_at_once():

@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+from numpy.random import RandomState
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer
 
 from sklearn_disent.metrics import tmex_error
-from sklearn_disent.metrics.matching._tmex import _differences
+from sklearn_disent.metrics.matching._tmex import _differences, _kernel_ridge
 
 RNG = np.random.default_rng(0)
 FACTORS = RNG.normal(size=(600, 3))
@@ -59,3 +64,17 @@ def test_matrix_of_one_code_has_one_column():
     factors = rng.integers(5, size=(60, 2))
     codes = factors[:, :1] + 0.1 * rng.normal(size=(60, 1))
     assert tmex_error(factors, codes, random_state=0, return_matrix=True)[1].shape == (2, 1)
+
+
+@pytest.mark.parametrize("n_values", [3, None])
+def test_regression_is_that_of_scikit_learn(n_values):
+    rng = RandomState(0)
+    X = rng.normal(size=(300, 2)) + 5 if n_values is None else rng.randint(n_values, size=(300, 2))
+    Y = np.column_stack([np.sin(X).sum(axis=1), X[:, 0]]) + 0.1 * rng.normal(size=(300, 2))
+    kernel = Nystroem(n_components=75, gamma=0.5, random_state=1)
+    slow = make_pipeline(make_union(FunctionTransformer(), kernel), Ridge(1e-3)).fit(X, Y)
+    quick = _kernel_ridge(X * 1.0, Y, seed=1)
+    new = rng.normal(size=(50, 2)) + 5
+    # Kernels of near landmarks are singular but for rounding.
+    np.testing.assert_allclose(quick.own, slow.predict(X), atol=1e-4)
+    np.testing.assert_allclose(quick.predict(new), slow.predict(new), atol=1e-4)

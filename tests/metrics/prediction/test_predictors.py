@@ -22,6 +22,7 @@ from sklearn_disent.metrics import (
     dci_disentanglement_score,
     dci_informativeness_score,
     dci_scores,
+    disentanglement_report,
     downstream_accuracy_score,
     explicitness_score,
     factor_r2_score,
@@ -97,6 +98,19 @@ def test_forests_grow_until_the_scores_have_converged(monkeypatch):
     np.testing.assert_allclose(converged, whole, rtol=0, atol=0.06)
     with pytest.raises(ValueError, match="Leave one of them out"):
         dci_scores(factors, codes, tol=0.02, estimator=TREES[0])
+    # By themselves they stop only where there are many rows, for unfairness, too.
+    sizes.clear()
+    dci_scores(factors, codes, random_state=0)
+    assert not sizes
+    monkeypatch.setattr(_predictors, "_MANY_ROWS", 399)
+    monkeypatch.setattr(_predictors, "_AUTO_TOL", 0.02)
+    assert dci_scores(factors, codes, random_state=0) == converged
+    n_before = len(sizes)
+    report = disentanglement_report(
+        factors, codes, metrics=["dci_completeness", "unfairness_error"], random_state=0
+    )
+    assert report["dci_completeness"]["value"] == converged.completeness
+    assert len(sizes) == 2 * n_before  # grown once for both
 
 
 def test_importance_behind_pca_is_that_of_codes():

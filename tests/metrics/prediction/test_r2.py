@@ -5,6 +5,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_disent.metrics import factor_r2_score, matched_r2_score, unmatched_r2_error
 from sklearn_disent.metrics.prediction._r2 import _Fits, _matched, _unmatched
@@ -19,6 +21,14 @@ def test_linear_part_is_that_of_sklearn():
     model = LinearRegression().fit(codes[:250], FACTORS[:250])
     expected = r2_score(FACTORS[250:], model.predict(codes[250:]))
     assert factor_r2_score(FACTORS, codes, split=HALVES) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("metric", [factor_r2_score, matched_r2_score, unmatched_r2_error])
+def test_default_is_the_pipeline_of_sklearn(metric):
+    codes = np.column_stack([FACTORS @ [1.0, 0.5], FACTORS[:, 0], FACTORS[:, 0], np.full(500, 0.3)])
+    pipeline = make_pipeline(StandardScaler(), LinearRegression())
+    expected = metric(FACTORS, codes, estimator=pipeline, random_state=0)
+    assert metric(FACTORS, codes, random_state=0) == pytest.approx(expected, abs=1e-12)
 
 
 def test_matched_and_unmatched_by_hand():

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import mutual_info_score, roc_auc_score
 
 from sklearn_disent.metrics import tad_score
-from sklearn_disent.metrics.prediction._tad import _Attributes, _auroc, _dependence, _tad
+from sklearn_disent.metrics.prediction._tad import _attributes, _auroc, _dependence, _tad
 
 RNG = np.random.default_rng(0)
 ATTRIBUTES = RNG.permutation(np.tile(np.indices((2, 2, 2)).reshape(3, -1).T, (100, 1)))
@@ -13,11 +13,23 @@ ATTRIBUTES = RNG.permutation(np.tile(np.indices((2, 2, 2)).reshape(3, -1).T, (10
 
 def test_auroc_is_that_of_sklearn():
     codes = np.round(ATTRIBUTES @ RNG.normal(size=(3, 4)) + RNG.normal(size=(800, 4)), 1)
-    area = _auroc(ATTRIBUTES.astype(float), codes)
+    area = _auroc(_attributes(ATTRIBUTES), codes)
     for a in range(3):
         for j in range(4):
             one = roc_auc_score(ATTRIBUTES[:, a], codes[:, j])
             assert area[a, j] == pytest.approx(max(one, 1 - one))
+
+
+def test_auroc_of_many_classes_is_that_of_sklearn():
+    factors = np.column_stack([RNG.integers(4, size=300), np.zeros(300, int), ATTRIBUTES[:300, 0]])
+    codes = RNG.normal(size=(300, 2)) + factors[:, :1]
+    attributes = _attributes(factors)
+    assert attributes.factor.tolist() == [0, 0, 0, 0, 2]
+    area = _auroc(attributes, codes)
+    classes = [*(factors[:, 0] == c for c in range(4)), factors[:, 2] == 1]
+    for own, is_on in zip(area, classes):
+        one = np.array([roc_auc_score(is_on, code) for code in codes.T])
+        np.testing.assert_allclose(own, np.maximum(one, 1 - one), rtol=1e-12)
 
 
 def test_sum_of_gaps_by_hand():
@@ -31,7 +43,7 @@ def test_dependence_is_that_of_sklearn():
     other = np.where(RNG.uniform(size=800) < 0.9, ATTRIBUTES[:, 0], 1 - ATTRIBUTES[:, 0])
     both = np.column_stack([ATTRIBUTES[:, 0], other])
     expected = mutual_info_score(*both.T) / mutual_info_score(both[:, 0], both[:, 0])
-    share = _dependence(_Attributes(both.astype(float), np.array([0, 1])))
+    share = _dependence(_attributes(both))
     assert share[0] == pytest.approx(expected)
     assert tad_score(both, both * 1.0, return_count=True) == (0.0, 0)
 
