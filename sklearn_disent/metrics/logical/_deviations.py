@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from .._numeric import by_class
+from .._numeric import by_class, row_parts
 from ._linear_fits import minimax_fit
 
 Floats = NDArray[np.float64]
@@ -42,10 +42,11 @@ def class_centers(
 def _per_class(
     points: Floats, classes: NDArray[np.int64], weight: Floats | None, deviation: str
 ) -> list[tuple[float, Floats]]:
+    if deviation == "variance":
+        return _variances(points, classes, weight)
     # One sort serves all classes; the numbers of a line are sorted within their class as well.
     flat = points.shape[1] == 1
-    is_sorted = flat and deviation != "variance"
-    order = np.lexsort((points[:, 0], classes)) if is_sorted else by_class(classes)
+    order = np.lexsort((points[:, 0], classes)) if flat else by_class(classes)
     stops = np.cumsum(np.bincount(classes))
     rows, shares = points[order], np.ones(len(order)) if weight is None else weight[order]
     parts = zip(np.split(rows, stops[:-1]), np.split(shares, stops[:-1]))
@@ -53,6 +54,29 @@ def _per_class(
     if flat:
         return [measure(part[:, 0], share) for part, share in parts]
     return [measure(part, share) for part, share in parts]
+
+
+def _variances(
+    points: Floats, classes: NDArray[np.int64], weight: Floats | None
+) -> list[tuple[float, Floats]]:
+    """Variances and means, by counting: linear in the rows, without a sort."""
+    total = np.bincount(classes, weight)
+    values, centers = np.zeros(len(total)), np.empty((len(total), points.shape[1]))
+    for j, x in enumerate(map(np.ascontiguousarray, points.T)):
+        # The mean of equal numbers is off by rounding: measure from a point of the set.
+        first = np.empty(len(total))
+        first[classes] = x
+        sums, squares = np.zeros(len(total)), np.zeros(len(total))
+        for rows in row_parts(len(x)):
+            own, share = classes[rows], 1.0 if weight is None else weight[rows]
+            sums += np.bincount(own, share * (x[rows] - first[own]), len(total))
+        centers[:, j] = first + sums / total
+        for rows in row_parts(len(x)):
+            own, share = classes[rows], 1.0 if weight is None else weight[rows]
+            offset = x[rows] - centers[own, j]
+            squares += np.bincount(own, share * offset * offset, len(total))
+        values += squares / total
+    return list(zip(values.tolist(), centers))
 
 
 # On a line: x is sorted.
@@ -87,13 +111,6 @@ def _line_mean_pairwise(x: Floats, weight: Floats) -> tuple[float, Floats]:
 # In space.
 
 
-def _variance(points: Floats, weight: Floats) -> tuple[float, Floats]:
-    points = points.reshape(len(weight), -1)
-    # The mean of equal numbers is off by rounding: measure from a point of the set.
-    centre = points[0] + weight @ (points - points[0]) / weight.sum()
-    return weight @ np.square(points - centre).sum(axis=1) / weight.sum(), centre
-
-
 def _radius(points: Floats, weight: Floats) -> tuple[float, Floats]:
     return smallest_ball(points)
 
@@ -118,14 +135,12 @@ _Measure = Callable[[Floats, Floats], tuple[float, Floats]]
 _ON_LINE: dict[str, _Measure] = {
     "radius": _line_radius,
     "mad": _line_mad,
-    "variance": _variance,
     "diameter": _line_range,
     "mean_pairwise": _line_mean_pairwise,
 }
 _IN_SPACE: dict[str, _Measure] = {
     "radius": _radius,
     "mad": _mad,
-    "variance": _variance,
     "diameter": _diameter,
     "mean_pairwise": _mean_pairwise,
 }
