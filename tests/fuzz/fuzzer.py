@@ -32,7 +32,6 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -45,7 +44,7 @@ from sklearn_disent.exceptions import (
     TrainingDivergedError,
     TrainingWarning,
 )
-from sklearn_disent.metrics import matching, prediction
+from sklearn_disent.metrics import prediction
 from sklearn_disent.metrics._catalogue import CATALOGUE, Metric
 from sklearn_disent.models._net import BaseNet
 from sklearn_disent.networks._families import FAMILIES, DenseFamily
@@ -120,11 +119,7 @@ def small_models() -> Iterator[None]:
     def probe(capacity: int, n_codes: int) -> Any:
         return ExtraTreesRegressor(3, max_features=None, max_leaf_nodes=capacity + 1)
 
-    def network(n_rows: int) -> Any:
-        return make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=5, batch_size=n_rows))
-
     with (
-        patch.object(matching._snc, "_network", network),
         patch.object(prediction._predictors, "forests", forests),
         patch.object(prediction._unfairness, "forests", forests),
         patch.object(prediction._downstream, "_small_forests", forests),
