@@ -1,8 +1,15 @@
 """Settings shared by all tests."""
 
+import gc
 import os
 
 # One thread each: on a busy 2-core machine more threads are up to eight times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # scikit-learn skips its array API check without it.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+
+def pytest_collection_finish(session):
+    # Modules and tests stay to the end: the garbage collector need not go through them each time.
+    gc.collect()
+    gc.freeze()

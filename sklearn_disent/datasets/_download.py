@@ -24,12 +24,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from ._base import data_folder
 from ._locks import exclusive, open_unlinked, write_text
 
 BLOCK = 1 << 20
@@ -388,16 +390,20 @@ def _accept_unverified(path: Path, remote: RemoteFile) -> bool:
 
 
 class Downloads(NamedTuple):
-    """How missing files are fetched; see fetch_file."""
+    """Where the files of a data set are, and how missing ones are fetched; see fetch_file."""
 
+    name: str
+    data_home: str | PathLike[str] | None
     download_if_missing: bool
     n_retries: int
     delay: float
     progress: bool
 
-    def fetch(self, remote: RemoteFile, folder: Path) -> Path:
+    def fetch(self, remote: RemoteFile) -> Path:
         """Path of a verified file."""
-        return fetch_file(remote, folder, **self._asdict())
+        how = self._asdict()
+        folder = data_folder(how.pop("data_home")) / how.pop("name")
+        return fetch_file(remote, folder, **how)
 
 
 def fetch_file(

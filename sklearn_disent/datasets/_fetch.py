@@ -18,7 +18,7 @@ from .._params import (
     RandomStateLike,
     loads,
 )
-from ._base import Selection, check_factor_selection, data_folder, finish
+from ._base import Selection, check_factor_selection, finish
 from ._download import Downloads, RemoteFile
 from ._readers import (
     DSPRITES_DESCR,
@@ -152,9 +152,8 @@ def fetch_dsprites(
     chosen = DSPRITES_GRID.select(
         n_samples, indices, factors, shuffle=shuffle, random_state=random_state
     )
-    downloads = Downloads(download_if_missing, n_retries, delay, progress)
-    path = downloads.fetch(DSPRITES_FILE, data_folder(data_home) / "dsprites")
-    images = read_dsprites(path, DSPRITES_GRID, chosen)
+    downloads = Downloads("dsprites", data_home, download_if_missing, n_retries, delay, progress)
+    images = read_dsprites(downloads.fetch(DSPRITES_FILE), DSPRITES_GRID, chosen)
     return finish(images, chosen, DSPRITES_GRID, DSPRITES_DESCR, return_X_y)
 
 
@@ -269,9 +268,8 @@ def fetch_shapes3d(
     """
     grid = SHAPES3D_GRID
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
-    downloads = Downloads(download_if_missing, n_retries, delay, progress)
-    path = downloads.fetch(SHAPES3D_FILE, data_folder(data_home) / "shapes3d")
-    images = read_shapes3d(path, grid, chosen)
+    downloads = Downloads("shapes3d", data_home, download_if_missing, n_retries, delay, progress)
+    images = read_shapes3d(downloads.fetch(SHAPES3D_FILE), grid, chosen)
     return finish(images, chosen, grid, SHAPES3D_DESCR, return_X_y)
 
 
@@ -451,10 +449,9 @@ def fetch_mpi3d(
     """
     # What is wrong with any grid is said before 12 GB are fetched.
     check_factor_selection(factors, MPI3D_GRIDS[0].names, MPI3D_GRIDS[0].sizes)
-    downloads = Downloads(download_if_missing, n_retries, delay, progress)
+    downloads = Downloads("mpi3d", data_home, download_if_missing, n_retries, delay, progress)
     remote = _with_checksum(MPI3D_FILES[version], checksum)
-    path = downloads.fetch(remote, data_folder(data_home) / "mpi3d")
-    images, grid = open_mpi3d(path, MPI3D_GRIDS)
+    images, grid = open_mpi3d(downloads.fetch(remote), MPI3D_GRIDS)
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
     descr = MPI3D_DESCR.format(version=version, n_images=len(grid))
     return finish(take(images, chosen), chosen, grid, descr, return_X_y)

@@ -15,7 +15,7 @@ from .._params import (
     RandomStateLike,
     loads,
 )
-from ._base import Selection, data_folder, finish
+from ._base import Selection, finish
 from ._download import Downloads, RemoteFile
 from ._readers import (
     CARS3D_DESCR,
@@ -147,9 +147,8 @@ def fetch_cars3d(
     """
     grid = CARS3D_GRID
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
-    downloads = Downloads(download_if_missing, n_retries, delay, progress)
-    path = downloads.fetch(CARS3D_FILE, data_folder(data_home) / "cars3d")
-    images = read_cars3d(path, grid, image_size, chosen)
+    downloads = Downloads("cars3d", data_home, download_if_missing, n_retries, delay, progress)
+    images = read_cars3d(downloads.fetch(CARS3D_FILE), grid, image_size, chosen)
     return finish(images, chosen, grid, CARS3D_DESCR, return_X_y)
 
 
@@ -292,10 +291,9 @@ def fetch_smallnorb(
     """
     grid = norb_grid(NORB_VALUES, subset)
     chosen = grid.select(n_samples, indices, factors, shuffle=shuffle, random_state=random_state)
-    folder = data_folder(data_home) / "smallnorb"
-    downloads = Downloads(download_if_missing, n_retries, delay, progress)
+    downloads = Downloads("smallnorb", data_home, download_if_missing, n_retries, delay, progress)
     splits = [
-        {part: downloads.fetch(NORB_FILES[split, part], folder) for part in ("dat", "cat", "info")}
+        {part: downloads.fetch(NORB_FILES[split, part]) for part in ("dat", "cat", "info")}
         for split in norb_splits(subset)
     ]
     images = read_smallnorb(splits, grid, image_size, chosen)

@@ -25,6 +25,7 @@ Variance = Annotated[float, Interval(Real, 0, 3, closed="right")]
 LARGEST_VARIANCE = 3.0
 MEANS = (-5.0, 5.0)
 CONDITION = 4.0  # largest condition number of a layer
+MODULATED = {"scale": "variances", "mean": "means", "both": "means and variances"}
 
 DESCR = """\
 Nonlinear ICA with an auxiliary variable
@@ -102,6 +103,21 @@ def _modulate(
     if modulation != "mean":
         scales = np.sqrt(rng.uniform(least_variance, LARGEST_VARIANCE, size=scales.shape))
     return means, scales
+
+
+def _segments(
+    n_samples: int, n_segments: int, shuffle: bool, rng: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Segment of each row; they have equally many rows, to within one."""
+    u = np.sort(np.arange(n_samples, dtype=np.int64) % n_segments)
+    return rng.permutation(u) if shuffle else u
+
+
+def _deviates(shape: tuple[int, int], distribution: str, rng: np.random.RandomState) -> Floats:
+    """Draws of mean 0 and variance 1."""
+    if distribution == "gaussian":
+        return rng.normal(size=shape)
+    return rng.laplace(scale=2**-0.5, size=shape)
 
 
 @loads(tuple[Floats, Floats])
@@ -246,14 +262,8 @@ def make_nonlinear_ica(
     widths = [n_sources] * n_layers + [width]
     mixing = LeakyMixing(tuple(_layer(a, b, rng) for a, b in pairwise(widths)), negative_slope)
     means, scales = _modulate(n_segments, n_sources, modulation, least_variance, rng)
-    u = np.sort(np.arange(n_samples, dtype=np.int64) % n_segments)
-    if shuffle:
-        u = rng.permutation(u)
-    if distribution == "gaussian":
-        deviates = rng.normal(size=(n_samples, n_sources))
-    else:
-        deviates = rng.laplace(scale=2**-0.5, size=(n_samples, n_sources))
-    sources = means[u] + scales[u] * deviates
+    u = _segments(n_samples, n_segments, shuffle, rng)
+    sources = means[u] + scales[u] * _deviates((n_samples, n_sources), distribution, rng)
     X = mixing.transform(sources)
     if noise:
         X += noise * rng.normal(size=X.shape)
@@ -266,9 +276,7 @@ def make_nonlinear_ica(
         n_layers=n_layers,
         distribution=distribution.capitalize(),
         least_variance=least_variance,
-        modulated={"scale": "variances", "mean": "means", "both": "means and variances"}[
-            modulation
-        ],
+        modulated=MODULATED[modulation],
     )
     return Bunch(
         data=X,

@@ -79,7 +79,7 @@ def _indoor(view: View) -> Floats:
     plank = lattice(view.x / 0.6, view.z / 3.5 + 7 * np.floor(view.x / 0.6))
     grain = rough(view.x * 9, view.z * 0.9, 3)
     floor = mix((0.46, 0.29, 0.16), (0.66, 0.45, 0.27), 0.6 * plank + 0.4 * grain)
-    floor = over(floor, near(view.x / 0.6 % 1, 0.0, 0.04), (0.32, 0.20, 0.11))
+    floor = over(floor, stripes(view.x, 0.6, 0.04), (0.32, 0.20, 0.11))
     rug = (view.x / 4.6) ** 2 + ((view.z - 7.2) / 3.0) ** 2
     floor = over(floor, rug < 1, mix((0.62, 0.20, 0.18), (0.86, 0.74, 0.55), (rug * 6 % 1 > 0.72)))
     return np.where(wall.is_wall[:, None], paper, floor)
@@ -168,9 +168,7 @@ def _station(view: View) -> Floats:
     picture = over(picture, lamp & girder, (1.0, 0.98, 0.90))
     tile = lattice(view.x / 0.9, view.z / 0.9)
     floor = mix((0.52, 0.51, 0.50), (0.64, 0.63, 0.61), tile)
-    floor = over(
-        floor, near(view.x / 0.9 % 1, 0, 0.04) | near(view.z / 0.9 % 1, 0, 0.04), (0.42, 0.41, 0.40)
-    )
+    floor = over(floor, stripes(view.x, 0.9, 0.04) | stripes(view.z, 0.9, 0.04), (0.42, 0.41, 0.40))
     floor = over(floor, near(view.x, -4.4, 0.28), (0.95, 0.80, 0.12))
     floor = over(floor, near(view.x, -5.1, 0.12), (0.92, 0.92, 0.90))
     floor = over(floor, view.x < -6.2, (0.16, 0.15, 0.15))
@@ -329,7 +327,7 @@ def _city_square(view: View) -> Floats:
     ring = np.floor(radius / 0.9)
     cell = lattice(ring, np.floor((np.arctan2(view.x, view.z - 7.0) + 4) * np.maximum(ring, 1)))
     ground = mix((0.56, 0.50, 0.44), (0.74, 0.68, 0.60), cell)
-    ground = over(ground, near(radius / 0.9 % 1, 0.0, 0.06), (0.44, 0.39, 0.34))
+    ground = over(ground, stripes(radius, 0.9, 0.06), (0.44, 0.39, 0.34))
     ground = over(ground, near(radius, 5.2, 0.35), (0.66, 0.34, 0.28))
     ground = np.where((wall.is_wall)[:, None], far, haze(ground, view, (0.66, 0.60, 0.52), 60))
     return over(ground, statue & (view.height > -0.10), (0.34, 0.42, 0.38))
@@ -364,7 +362,7 @@ def _bridge(view: View) -> Floats:
         (0.58, 0.47, 0.36),
         0.7 * plank + 0.3 * rough(view.x * 1.5, view.z * 8, 3),
     )
-    deck = over(deck, near(view.z / 0.55 % 1, 0.0, 0.07), (0.22, 0.17, 0.13))
+    deck = over(deck, stripes(view.z, 0.55, 0.07), (0.22, 0.17, 0.13))
     deck = over(deck, near(np.abs(view.x), 5.3, 0.3), steel)
     return np.where((view.below & (np.abs(view.x) < 5.6))[:, None], deck, picture)
 
@@ -478,9 +476,7 @@ def _dusk_city_ground(view: View) -> Floats:
     slab = lattice(view.x / 1.5, view.z / 1.5)
     ground = mix((0.20, 0.15, 0.22), (0.32, 0.24, 0.32), slab)
     ground = over(
-        ground,
-        near(view.x / 1.5 % 1, 0, 0.03) | near(view.z / 1.5 % 1, 0, 0.03),
-        (0.13, 0.10, 0.15),
+        ground, stripes(view.x, 1.5, 0.03) | stripes(view.z, 1.5, 0.03), (0.13, 0.10, 0.15)
     )
     mirror = rough(view.x * 1.4, view.z * 0.3, 3) * np.exp(-(view.azimuth**2) / 0.5)
     ground = over(ground, np.clip(mirror * 1.3 - 0.3, 0, 0.6), (0.92, 0.52, 0.32))
@@ -517,59 +513,33 @@ def _skywalk(view: View) -> Floats:
     panel = lattice(view.x / 1.7, view.z / 2.4)
     floor = mix((0.40, 0.45, 0.50), (0.50, 0.55, 0.60), panel)
     floor = over(
-        floor,
-        near(view.z / 2.4 % 1, 0.0, 0.025) | near(view.x / 1.7 % 1, 0.0, 0.03),
-        (0.24, 0.28, 0.32),
+        floor, stripes(view.z, 2.4, 0.025) | stripes(view.x, 1.7, 0.03), (0.24, 0.28, 0.32)
     )
     floor = mix(floor, (0.78, 0.84, 0.88), 0.5 * np.clip(np.abs(view.x) / 5, 0, 1) ** 3)
     return np.where(side.is_wall[:, None], picture, floor)
 
 
+_outdoor = open_air(_outdoor_far, _outdoor_ground)
+_grassland = open_air(_grassland_far, _grassland_ground)
+_beach = open_air(_beach_far, _beach_ground)
+_moonlit_grass = open_air(_moonlit_grass_far, _moonlit_grass_ground)
+_dusk_city = open_air(_dusk_city_far, _dusk_city_ground)
+
 SCENES = {
     "indoor": Scene(_indoor, (0.62, 0.58, 0.52), (0.28, 0.28, 0.28), -40, 35, 0.50),
-    "outdoor": Scene(
-        open_air(_outdoor_far, _outdoor_ground),
-        (0.56, 0.60, 0.62),
-        (0.40, 0.38, 0.34),
-        30,
-        45,
-        0.45,
-    ),
+    "outdoor": Scene(_outdoor, (0.56, 0.60, 0.62), (0.40, 0.38, 0.34), 30, 45, 0.45),
     "playground": Scene(_playground, (0.58, 0.62, 0.68), (0.42, 0.40, 0.36), -20, 55, 0.45),
     "bridge": Scene(_bridge, (0.56, 0.60, 0.62), (0.26, 0.27, 0.28), 10, 50, 0.50),
     "city square": Scene(_city_square, (0.56, 0.55, 0.52), (0.46, 0.42, 0.34), 50, 40, 0.45),
     "hall": Scene(_hall, (0.58, 0.55, 0.50), (0.26, 0.24, 0.20), 0, 70, 0.50),
-    "grassland": Scene(
-        open_air(_grassland_far, _grassland_ground),
-        (0.54, 0.60, 0.64),
-        (0.46, 0.44, 0.36),
-        -35,
-        50,
-        0.45,
-    ),
+    "grassland": Scene(_grassland, (0.54, 0.60, 0.64), (0.46, 0.44, 0.36), -35, 50, 0.45),
     "garage": Scene(_garage, (0.44, 0.45, 0.44), (0.22, 0.22, 0.22), 0, 80, 0.55),
     "street": Scene(_street, (0.54, 0.57, 0.60), (0.30, 0.29, 0.27), 25, 45, 0.48),
-    "beach": Scene(
-        open_air(_beach_far, _beach_ground), (0.60, 0.60, 0.58), (0.50, 0.46, 0.36), 20, 35, 0.42
-    ),
+    "beach": Scene(_beach, (0.60, 0.60, 0.58), (0.50, 0.46, 0.36), 20, 35, 0.42),
     "station": Scene(_station, (0.48, 0.48, 0.47), (0.24, 0.24, 0.22), 15, 65, 0.52),
     "tunnel": Scene(_tunnel, (0.28, 0.26, 0.22), (0.24, 0.19, 0.11), 0, 75, 0.55),
-    "moonlit grass": Scene(
-        open_air(_moonlit_grass_far, _moonlit_grass_ground),
-        (0.18, 0.21, 0.30),
-        (0.16, 0.18, 0.24),
-        -15,
-        30,
-        0.52,
-    ),
-    "dusk city": Scene(
-        open_air(_dusk_city_far, _dusk_city_ground),
-        (0.36, 0.28, 0.34),
-        (0.34, 0.20, 0.12),
-        0,
-        15,
-        0.52,
-    ),
+    "moonlit grass": Scene(_moonlit_grass, (0.18, 0.21, 0.30), (0.16, 0.18, 0.24), -15, 30, 0.52),
+    "dusk city": Scene(_dusk_city, (0.36, 0.28, 0.34), (0.34, 0.20, 0.12), 0, 15, 0.52),
     "skywalk": Scene(_skywalk, (0.54, 0.60, 0.64), (0.30, 0.32, 0.34), 40, 40, 0.46),
     "garden": Scene(_garden, (0.56, 0.62, 0.58), (0.42, 0.40, 0.34), -25, 50, 0.45),
 }

@@ -85,13 +85,27 @@ class _Operation:
             return _named, (type(self), self.name)
         return super().__reduce_ex__(protocol)
 
-    def _pair(self, a: Any, b: Any) -> tuple[Any, Any, Any]:
+
+@dataclass(frozen=True, repr=False)
+class _Binary(_Operation):
+    def __post_init__(self) -> None:
+        self(_PROBE[:, None], _PROBE)
+
+    def __call__(self, a: Any, b: Any) -> Any:
         xp = namespace(a, b)
         a, b = xp.floats(a, b if is_tensor(b) else None), xp.floats(b, a if is_tensor(a) else None)
         if not is_tensor(a):
             a, b = np.broadcast_arrays(a, b)
         with np.errstate(all="ignore"):  # inf - inf and 0 * inf are settled by the operations
-            return a, b, xp.floats(self.function(a, b), a)
+            out = xp.floats(self.function(a, b), a)
+        if self._trusted:
+            return out
+        rule, wrong = self._rule(detached(a), detached(b))
+        return _certify(repr(self), rule, out, wrong, a, b)
+
+    def _rule(self, a: Array, b: Array) -> tuple[str, Callable[[Array], Array]]:
+        """What the operation must keep, and which of its zeros break it."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,7 +203,7 @@ class Premetric(_Operation):
 
 
 @dataclass(frozen=True, repr=False)
-class Conjunction(_Operation):
+class Conjunction(_Binary):
     """Quantitative "and": 0 exactly when both arguments are 0.
 
     Parameters
@@ -205,15 +219,8 @@ class Conjunction(_Operation):
 
     residual: Callable[..., ArrayLike] | None = None
 
-    def __post_init__(self) -> None:
-        self(_PROBE[:, None], _PROBE)
-
-    def __call__(self, a: Any, b: Any) -> Any:
-        a, b, out = self._pair(a, b)
-        if self._trusted:
-            return out
-        x, y, rule = detached(a), detached(b), "0 exactly at (0, 0)"
-        return _certify(repr(self), rule, out, lambda z: z != ((x == 0) & (y == 0)), a, b)
+    def _rule(self, a: Array, b: Array) -> tuple[str, Callable[[Array], Array]]:
+        return "0 exactly at (0, 0)", lambda zero: zero != ((a == 0) & (b == 0))
 
     @property
     def implication(self) -> Implication:
@@ -250,7 +257,7 @@ class Conjunction(_Operation):
 
 
 @dataclass(frozen=True, repr=False)
-class Disjunction(_Operation):
+class Disjunction(_Binary):
     """Quantitative "or": 0 exactly when an argument is 0.
 
     Parameters
@@ -261,19 +268,12 @@ class Disjunction(_Operation):
         Vectorized ``function(a, b)`` on [0, inf].
     """
 
-    def __post_init__(self) -> None:
-        self(_PROBE[:, None], _PROBE)
-
-    def __call__(self, a: Any, b: Any) -> Any:
-        a, b, out = self._pair(a, b)
-        if self._trusted:
-            return out
-        x, y, rule = detached(a), detached(b), "0 exactly where an argument is 0"
-        return _certify(repr(self), rule, out, lambda z: z != ((x == 0) | (y == 0)), a, b)
+    def _rule(self, a: Array, b: Array) -> tuple[str, Callable[[Array], Array]]:
+        return "0 exactly where an argument is 0", lambda zero: zero != ((a == 0) | (b == 0))
 
 
 @dataclass(frozen=True, repr=False)
-class Implication(_Operation):
+class Implication(_Binary):
     """Quantitative "if a then b": not 0 where a is 0 and b is not.
 
     Parameters
@@ -288,18 +288,10 @@ class Implication(_Operation):
 
     exact: bool = False
 
-    def __post_init__(self) -> None:
-        self(_PROBE[:, None], _PROBE)
-
-    def __call__(self, a: Any, b: Any) -> Any:
-        a, b, out = self._pair(a, b)
-        if self._trusted:
-            return out
-        broken = (detached(a) == 0) & (detached(b) > 0)
+    def _rule(self, a: Array, b: Array) -> tuple[str, Callable[[Array], Array]]:
+        broken = (a == 0) & (b > 0)
         rule = f"not 0 where a = 0 < b{', 0 elsewhere' * self.exact}"
-        return _certify(
-            repr(self), rule, out, lambda z: (z == broken) if self.exact else z & broken, a, b
-        )
+        return rule, lambda zero: (zero == broken) if self.exact else zero & broken
 
 
 @dataclass(frozen=True, repr=False)

@@ -50,29 +50,15 @@ def make_card(
     license: str | None,
 ) -> str:
     """The card, with the header that the Hub reads."""
-    cls = type(net).__name__
     history = config["history"]
-    shape = " x ".join(map(str, config["input"]["shape"]))
-    own = "" if config["class"].startswith("sklearn_disent.") else f", trusted=[{cls}]"
     lines = [
         *_header(name, scores, license),
         "",
         f"# {name}",
         "",
-        description or f"A {cls}, trained and saved with sklearn-disent.",
+        description or f"A {type(net).__name__}, trained and saved with sklearn-disent.",
         "",
-        "## Use",
-        "",
-        "```python",
-        f"from {config['class'].rpartition('.')[0]} import {cls}",
-        "",
-        f"model = {cls}.from_pretrained({name!r}{own})",
-        "codes = model.transform(X)",
-        "```",
-        "",
-        f"X holds observations of {shape} values (layout {config['input']['layout']!r}). Loading "
-        "executes nothing that is in this folder.",
-        "",
+        *_use(name, config),
         "## Training",
         "",
         "```python",
@@ -115,6 +101,26 @@ def _header(name: str, scores: Mapping[str, Any] | None, license: str | None) ->
             if row["value"] is not None:
                 lines += [f"    - type: {json.dumps(metric)}", f"      value: {row['value']!r}"]
     return [*lines, "---"]
+
+
+def _use(name: str, config: Mapping[str, Any]) -> list[str]:
+    module, _, cls = config["class"].rpartition(".")
+    shape = " x ".join(map(str, config["input"]["shape"]))
+    own = "" if config["class"].startswith("sklearn_disent.") else f", trusted=[{cls}]"
+    return [
+        "## Use",
+        "",
+        "```python",
+        f"from {module} import {cls}",
+        "",
+        f"model = {cls}.from_pretrained({name!r}{own})",
+        "codes = model.transform(X)",
+        "```",
+        "",
+        f"X holds observations of {shape} values (layout {config['input']['layout']!r}). Loading "
+        "executes nothing that is in this folder.",
+        "",
+    ]
 
 
 def _shown(net: Any) -> str:

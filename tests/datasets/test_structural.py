@@ -99,8 +99,8 @@ def test_causal_intervention_on_a_constant_and_its_twin(make):
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_causal_noise_belongs_to_seed_and_index(make):
-    plain = make(2000, random_state=0)
-    noisy = make(2000, random_state=0, noise=0.1)
+    plain = make(600, random_state=0)
+    noisy = make(600, random_state=0, noise=0.1)
     np.testing.assert_array_equal(noisy.indices, plain.indices)
     np.testing.assert_array_equal(noisy.exogenous, plain.exogenous)
     effects = plain.graph.sum(axis=0) > 0

@@ -48,6 +48,7 @@ from sklearn_disent.exceptions import (
 from sklearn_disent.metrics import matching, prediction
 from sklearn_disent.metrics._catalogue import CATALOGUE, Metric
 from sklearn_disent.models._net import BaseNet
+from sklearn_disent.networks._families import FAMILIES, DenseFamily
 
 SEED = 17
 HANG = 120  # seconds, after which a call counts as one that hangs
@@ -110,7 +111,7 @@ TREES = (DecisionTreeClassifier(max_depth=3), DecisionTreeRegressor(max_depth=3)
 
 @contextmanager
 def small_models() -> Iterator[None]:
-    """Forests of three trees and small networks where a metric makes its own."""
+    """Forests of three trees and small networks where a metric or a model makes its own."""
 
     def forests(max_depth: int | None = None) -> tuple[Any, Any]:
         options = {"n_estimators": 3, "max_features": None, "min_samples_leaf": 2}
@@ -128,6 +129,7 @@ def small_models() -> Iterator[None]:
         patch.object(prediction._unfairness, "forests", forests),
         patch.object(prediction._downstream, "_small_forests", forests),
         patch.dict(prediction._dcies._PROBES, {"forest": probe}),
+        patch.dict(FAMILIES, {"mlp": DenseFamily((16,))}),
     ):
         yield
 

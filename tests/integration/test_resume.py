@@ -45,7 +45,9 @@ def entries(folder):
     return list(folder.rglob("output.pkl"))
 
 
-@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+# That a cached search repeats nothing is tested without a process of its own: test_model_selection.
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [1, 2])
 def test_killed_sweep_repeats_only_unfinished_fits(tmp_path, monkeypatch, sweep_run, n_jobs):
     uninterrupted = sweep_run.sweep().fit(*sweep_run.blocks())
     cache, first, second = (tmp_path / name for name in ("cache", "first.log", "second.log"))

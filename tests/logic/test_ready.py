@@ -200,8 +200,8 @@ def test_pair_term_equals_its_property(deviation, table):
 def test_numpy_and_torch_agree(rule, scale):
     data = make_logical_codes("entanglement", n_levels=4, random_state=0)
     rng = np.random.default_rng(0)
-    rows = rng.permutation(len(data.codes))[:40]
-    factors, codes = data.factors[rows], data.codes[rows] + 0.1 * rng.normal(size=(40, 3))
+    rows = rng.permutation(len(data.codes))[:24]
+    factors, codes = data.factors[rows], data.codes[rows] + 0.1 * rng.normal(size=(24, 3))
     options = {"groups": data.blocks, "code_scale": scale}
     expected = rule.quantity(factors, codes, **options)
     for method in ("formula", "auto"):
@@ -222,15 +222,12 @@ def test_gradients_equal_differences(rule):
         pytest.skip("a function that is a table has no slope")
     options = {"groups": [[0], [1]], "method": "formula", "code_scale": "unit"}
     _, gradient = value_and_gradient(lambda z: rule.quantity(factors, z, **options), codes)
-    step, differences = 1e-6, np.empty_like(codes)
-    for at in np.ndindex(codes.shape):
-        ends = []
-        for sign in (1, -1):
-            moved = codes.copy()
-            moved[at] += sign * step
-            ends.append(rule.quantity(factors, moved, **options))
-        differences[at] = (ends[0] - ends[1]) / (2 * step)
-    np.testing.assert_allclose(gradient, differences, atol=1e-6)
+    # A wrong entry shows in almost every direction.
+    step, directions = 1e-6, rng.normal(size=(4, *codes.shape))
+    for direction in directions:
+        ends = [rule.quantity(factors, codes + h * direction, **options) for h in (step, -step)]
+        slope = (ends[0] - ends[1]) / (2 * step)
+        assert (gradient * direction).sum() == pytest.approx(slope, abs=1e-6)
 
 
 @ids

@@ -68,14 +68,14 @@ def predicates(draw, kinds, scope=(), depth=3):
 POSITIVE = (And, Or, Forall, Exists)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(predicate=predicates(POSITIVE), semantics=SEMANTICS)
 def test_theorem_1_without_implication_zero_exactly_when_true(predicate, semantics):
     assert (predicate.quantity(semantics) == 0) == predicate.truth()
     assert predicate.guarantee(semantics) == Guarantee(True, True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data(), semantics=SEMANTICS)
 def test_theorem_1_zero_implies_true_with_equational_conditions(data, semantics):
     # Any connectives above, with implications and negations of what has neither.
@@ -88,7 +88,7 @@ def test_theorem_1_zero_implies_true_with_equational_conditions(data, semantics)
         assert predicate.truth()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(predicate=predicates((*POSITIVE, Implies, Not)), semantics=SEMANTICS)
 def test_guarantee_holds_for_every_predicate(predicate, semantics):
     truth, quantity = predicate.truth(), predicate.quantity(semantics)
@@ -100,7 +100,7 @@ def test_guarantee_holds_for_every_predicate(predicate, semantics):
         assert quantity == 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(predicate=predicates((*POSITIVE, Implies, Not)), semantics=SEMANTICS)
 def test_exact_operations_make_zero_and_true_the_same(predicate, semantics):
     exact = replace(semantics, implication="exact", negation="exact")

@@ -53,6 +53,21 @@ def case(request) -> Case:
     return load_case(request.param)
 
 
+# One of each kind.
+KINDS = {"f1_constant", "f1_entanglement", "f1_nonlinear", "f1_rotation"}
+KINDS |= {"toy51_a0.60_d1.00", "toy52_b0.80"}
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[] if name in KINDS else pytest.mark.slow) for name in case_names()
+    ]
+)
+def kind_of_case(request) -> Case:
+    """For what takes long: one case of each kind in turn, and the others in slow tests."""
+    return load_case(request.param)
+
+
 @pytest.fixture
 def get_case():
     """A reference case by its name."""

@@ -20,7 +20,8 @@ from sklearn_disent.metrics import (
     mig_score,
     multimetric_scorer,
 )
-from sklearn_disent.metrics._catalogue import CATALOGUE, REPORTED
+from sklearn_disent.metrics._catalogue import CATALOGUE, INDEPENDENCE, REPORTED
+from sklearn_disent.metrics._score_report import summary_of, verdict
 from sklearn_disent.metrics._sharing import shared, sharing
 from sklearn_disent.metrics.information import _infomec, _matrix
 from sklearn_disent.metrics.intervention import _robustness
@@ -304,7 +305,7 @@ def test_report_interval_of_a_mean_is_the_known_one():
         np.zeros((301, 1), int),
         codes,
         metrics=[mean],
-        n_resamples=2000,
+        n_resamples=600,
         confidence_level=0.9,
         output="dict",
         random_state=0,
@@ -534,3 +535,32 @@ def test_report_stays_in_its_process_within_threads_and_workers():
         assert _report._n_processes(2) == 1
     assert _report._n_processes(2) == 2
     assert _report._n_processes(None) == 1
+
+
+def judged_row(p_value, question="Compactness"):
+    return {"p_value": p_value, "question": question}
+
+
+def test_summary_names_the_scores_that_are_not_above_chance():
+    good, open_, low = judged_row(0.05), judged_row(0.2), judged_row(0.21)
+    assert summary_of({"mig": good, "sap": open_}) == []
+    assert summary_of({"mig": low})[0].startswith("No score is above chance")
+    (one,) = summary_of({"mig": low, "sap": good, "dci": open_})
+    assert one.startswith("MIG is not above chance: ")
+    (two,) = summary_of({"mig": low, "sap": low, "dci": good})
+    assert two.startswith("MIG, SAP are not above chance: ")
+
+
+@pytest.mark.parametrize(
+    ("p_value", "question", "words"),
+    [
+        (0.05, "Compactness", "above chance"),
+        (0.051, "Compactness", "not clearly above chance"),
+        (0.2, "Compactness", "not clearly above chance"),
+        (0.201, "Compactness", "not above chance"),
+        (0.95, INDEPENDENCE, "independent codes"),
+        (0.951, INDEPENDENCE, "dependent codes"),
+    ],
+)
+def test_verdict_follows_the_p_value(p_value, question, words):
+    assert verdict(judged_row(p_value, question)) == words

@@ -11,7 +11,8 @@ import torch
 from sklearn_disent import models
 from sklearn_disent.models import BaseVAE, BetaVAE
 from sklearn_disent.models._net import BaseNet
-from sklearn_disent.networks import Discriminator
+from sklearn_disent.networks import Autoencoder, Discriminator
+from sklearn_disent.networks._families import FAMILIES, DenseFamily
 
 torch.set_num_threads(1)
 
@@ -92,6 +93,15 @@ def small_discriminator(monkeypatch):
     # The function itself: its wrapper, which checks parameters, has no defaults.
     monkeypatch.setattr(inspect.unwrap(Discriminator.__init__), "__defaults__", ((8, 8),))
     assert Discriminator(2).layers[-1].in_features == 8
+
+
+@pytest.fixture
+def small_networks(monkeypatch, small_discriminator):
+    """Perceptrons of one layer of 16 units, instead of two of 256, where nothing else is said."""
+    monkeypatch.setitem(FAMILIES, "mlp", DenseFamily((16,)))
+    init = inspect.unwrap(Autoencoder.__init__)
+    monkeypatch.setattr(init, "__defaults__", (*init.__defaults__[:-1], (16,)))
+    assert Autoencoder((4,)).encoder(torch.zeros(1, 4)).shape == (1, 10)
 
 
 @pytest.fixture

@@ -29,6 +29,8 @@ def judge(blocks):
 
 @parametrize_with_checks([FactorClassifier(max_epochs=5, random_state=0)])
 def test_classifier_passes_scikit_learn_check(estimator, check):
+    if check.func.__name__ != "check_classifiers_train":  # the only one that asks for accuracy
+        estimator.set_params(max_epochs=1)
     check(estimator)
 
 

@@ -105,7 +105,8 @@ def splits(found):
     return np.array([found.cv_results_[f"split{i}_test_score"] for i in range(3)])
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
+# Fresh processes load torch again.
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
 def test_workers_give_bit_identical_scores_and_codes(images, small, backend):
     one = search(small(), images)
     with parallel_config(backend, n_jobs=2, **_inner(backend)):

@@ -103,7 +103,11 @@ def test_saved_model_is_the_same_function(images, cls, kind, tmp_path):
     X, y = images
     X = KINDS[kind](X)
     model = make(cls).fit(X, y)
+    # All pairs of a class, a type and a way; all three together for one class.
+    turn = ESTIMATORS.index(cls) + list(KINDS).index(kind)
     for number, way in enumerate(WAYS):
+        if cls is not models.BetaVAE and (number + turn) % len(KINDS):
+            continue
         folder = tmp_path / str(number)
         folder.mkdir()
         new = way(model, folder)

@@ -43,11 +43,11 @@ def maps_of(encoder, shape):
     return shapes
 
 
-@pytest.mark.parametrize("n_channels", [1, 3])
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("architecture", architecture_names())
-def test_every_family_serves_every_size(architecture, size, n_channels):
+def test_every_family_serves_every_size(architecture, size):
     torch.manual_seed(0)
+    n_channels = 1 if SIZES.index(size) % 2 else 3
     shape = (n_channels, *size)
     encoder, decoder = make_pair(architecture, shape, 3, init="he", **narrow(architecture, size))
     codes = encoder(torch.rand(1, *shape))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from ..._params import Predictor, validated
+from .._predicates import Predicate
 from .._property import Property
 from .._quantale import Semantics
 from .._quantifiers import Exists, Forall
@@ -20,6 +22,7 @@ from ._shared import (
     SHU,
     SUM_OF_FACTORS,
     Aggregate,
+    gathered,
     maps_of,
 )
 
@@ -57,15 +60,11 @@ def consistency(aggregate: Aggregate = "mean") -> Property:
     >>> print(properties.consistency())
     ∀ k ∈ factors. ∀ s, t ∈ samples. (z(s)[k] = z(t)[k]) → (y(s)[k] = y(t)[k])
     """
-    return Property(
-        lambda y, z: Forall(
-            y.columns,
-            lambda k: Forall(y.samples, lambda s, t: (z(s)[k] == z(t)[k]) >> (y(s)[k] == y(t)[k])),
-        ),
-        semantics=Semantics("euclidean", forall=aggregate),
-        name=f"consistency_{aggregate}",
+    return _of_two_samples(
+        lambda y, z, k, s, t: (z(s)[k] == z(t)[k]) >> (y(s)[k] == y(t)[k]),
+        aggregate,
+        name="consistency",
         question=EXPLICITNESS,
-        reference=SHU,
     )
 
 
@@ -102,20 +101,28 @@ def restrictiveness(aggregate: Aggregate = "mean") -> Property:
     >>> properties.restrictiveness().quantity(factors, factors)
     0.0
     """
+    return _of_two_samples(
+        lambda y, z, k, s, t: (
+            Forall(y.columns.where(lambda j: j != k), lambda j: z(s)[j] == z(t)[j])
+            >> Forall(y.columns.where(lambda j: j != k), lambda j: y(s)[j] == y(t)[j])
+        ),
+        aggregate,
+        name="restrictiveness",
+        question=MODULARITY,
+    )
+
+
+def _of_two_samples(
+    said: Callable[..., Predicate], aggregate: Aggregate, *, name: str, question: str
+) -> Property:
+    """Of every factor and every two samples, in the words of Shu et al. (2020)."""
     return Property(
         lambda y, z: Forall(
-            y.columns,
-            lambda k: Forall(
-                y.samples,
-                lambda s, t: (
-                    Forall(y.columns.where(lambda j: j != k), lambda j: z(s)[j] == z(t)[j])
-                    >> Forall(y.columns.where(lambda j: j != k), lambda j: y(s)[j] == y(t)[j])
-                ),
-            ),
+            y.columns, lambda k: Forall(y.samples, lambda s, t: said(y, z, k, s, t))
         ),
         semantics=Semantics("euclidean", forall=aggregate),
-        name=f"restrictiveness_{aggregate}",
-        question=MODULARITY,
+        name=f"{name}_{aggregate}",
+        question=question,
         reference=SHU,
     )
 
@@ -147,21 +154,7 @@ def disentanglement() -> Property:
     0.0833...
     """
     return Property(
-        lambda y, z: Forall(
-            z.columns,
-            lambda d: Exists(
-                y.columns,
-                lambda k: Forall(
-                    y.values(k),
-                    lambda v: Exists(
-                        z.space,
-                        lambda c: Forall(
-                            y.samples.where(lambda s: y(s)[k] == v), lambda s: z(s)[d] == c
-                        ),
-                    ),
-                ),
-            ),
-        ),
+        lambda y, z: Forall(z.columns, lambda d: Exists(y.columns, lambda k: gathered(y, z, k, d))),
         semantics=Semantics("squared_euclidean", forall="mean"),
         name="disentanglement",
         question=MODULARITY,
@@ -292,16 +285,7 @@ def one_latent_per_factor() -> Property:
             lambda p: Forall(
                 y.columns,
                 lambda k: (
-                    Forall(
-                        y.values(k),
-                        lambda v: Exists(
-                            z.space,
-                            lambda c: Forall(
-                                y.samples.where(lambda s: y(s)[k] == v),
-                                lambda s: z(s)[p(k)] == c,
-                            ),
-                        ),
-                    )
+                    gathered(y, z, k, p(k))
                     & Exists(
                         maps("affine"),
                         lambda h: Forall(y.samples, lambda s: h(z(s)[p(k)]) == y(s)[k]),

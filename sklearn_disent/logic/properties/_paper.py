@@ -9,7 +9,7 @@ from .._property import ClosedForm, Property
 from .._quantale import Premetric, Semantics
 from .._quantifiers import Exists, Forall
 from .._unknowns import maps
-from ._shared import EXPLICITNESS, MODULARITY, PAPER, SUM_OF_FACTORS, Aggregate, maps_of
+from ._shared import EXPLICITNESS, MODULARITY, PAPER, SUM_OF_FACTORS, Aggregate, gathered, maps_of
 
 PointDeviation = Literal["variance", "radius", "mad"]
 PairwiseDeviation = Literal["mean_pairwise", "diameter"]
@@ -129,18 +129,7 @@ def modularity_by_product(deviation: PointDeviation = "variance") -> Property:
     """
     closed = _Modularity(deviation)
     return Property(
-        lambda y, z: Forall(
-            y.columns,
-            lambda k: Forall(
-                y.values(k),
-                lambda v: Exists(
-                    z.space,
-                    lambda c: Forall(
-                        y.samples.where(lambda s: y(s)[k] == v), lambda s: z(s)[k] == c
-                    ),
-                ),
-            ),
-        ),
+        lambda y, z: Forall(y.columns, lambda k: gathered(y, z, k, k)),
         semantics=_SEMANTICS[deviation],
         name=f"modularity_by_product_{deviation}",
         question=MODULARITY,

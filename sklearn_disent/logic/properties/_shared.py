@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .._quantale import AggregatorName
+from .._quantifiers import Exists, Forall
 
 PAPER = (
     "Zhang and Sugiyama (2024). Enriching disentanglement: from logical definitions to "
@@ -30,6 +31,17 @@ SEVERAL = "Several of these at once"
 Aggregate = Literal["mean", "max"]
 
 SUM_OF_FACTORS: dict[str, AggregatorName] = {"k": "sum"}
+
+
+def gathered(y: Any, z: Any, k: Any, column: Any) -> Forall:
+    """For every value of factor k there is a point at which this column of all its codes is."""
+    return Forall(
+        y.values(k),
+        lambda v: Exists(
+            z.space,
+            lambda c: Forall(y.samples.where(lambda s: y(s)[k] == v), lambda s: z(s)[column] == c),
+        ),
+    )
 
 
 def maps_of(inverse: Any) -> Any:

@@ -188,12 +188,13 @@ def _corner_distances(
     values: NDArray[np.float64], columns: Ints, ends: Ints, nearest: Nearest
 ) -> NDArray[np.float64]:
     """Those of the corners of each grid, which are often the largest: a bound to begin with."""
+    x, y = columns.T
     corners = [
-        np.column_stack([values[columns[:, 0], i], values[columns[:, 1], j]])
+        np.column_stack([values[x, i], values[y, j]])
         for i in (ends[:, 0] * 0, ends[:, 0])
         for j in (ends[:, 1] * 0, ends[:, 1])
     ]
-    return np.max([nearest(*columns.T, places) for places in corners], axis=0)
+    return np.max([nearest(x, y, places) for places in corners], axis=0)
 
 
 def _quarters(blocks: Ints, i: Ints, j: Ints) -> tuple[Ints, Ints]:

@@ -164,13 +164,12 @@ def infom_score(
     >>> infom_score(factors, codes @ [[1, 1], [1, -1]], random_state=0) < 0.1
     True
     """
-    factors, codes, sample_weight = few_rows(
-        (factors, codes, sample_weight), max_samples if method == "knn" else None, random_state
-    )
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
-    data = projected(data, groups)
+    given = (factors, codes, sample_weight)
+    n_rows = max_samples if method == "knn" else None
+    data = _units(given, n_rows, factor_bins, nan_policy, groups, random_state)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
-    score = _infom(matrix, _active(data, min_range), varied_factors(data), average)
+    active, varied = _active(data, min_range), varied_factors(data)
+    score = average_of(_excess_share(matrix[varied], axis=0), active, average, "codes")
     return (score, matrix) if return_matrix else score
 
 
@@ -284,13 +283,12 @@ def infoc_score(
     >>> infoc_score(factors, codes[:, [0, 0, 1, 1]], random_state=0) < 0.7
     True
     """
-    factors, codes, sample_weight = few_rows(
-        (factors, codes, sample_weight), max_samples if method == "knn" else None, random_state
-    )
-    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
-    data = projected(data, groups)
+    given = (factors, codes, sample_weight)
+    n_rows = max_samples if method == "knn" else None
+    data = _units(given, n_rows, factor_bins, nan_policy, groups, random_state)
     matrix = _shares(data, method, n_neighbors, n_bins, strategy, bias_correction, random_state)
-    score = _infoc(matrix, _active(data, min_range), varied_factors(data), average)
+    active, varied = _active(data, min_range), varied_factors(data)
+    score = average_of(_excess_share(matrix[:, active], axis=1), varied, average)
     return (score, matrix) if return_matrix else score
 
 
@@ -385,16 +383,18 @@ def infoe_score(
     return average_of(_explained_shares(data, used, predictor), used, average)
 
 
-def _infom(
-    matrix: NDArray, active: NDArray[np.bool_], varied: NDArray[np.bool_], average: str | None
-) -> Score:
-    return average_of(_excess_share(matrix[varied], axis=0), active, average, "codes")
-
-
-def _infoc(
-    matrix: NDArray, active: NDArray[np.bool_], varied: NDArray[np.bool_], average: str | None
-) -> Score:
-    return average_of(_excess_share(matrix[:, active], axis=1), varied, average)
+def _units(
+    given: tuple[ArrayLike, ArrayLike, ArrayLike | None],
+    n_rows: int | None,
+    factor_bins: int | str | None,
+    nan_policy: str,
+    groups: Any,
+    random_state: int | RandomState | None,
+) -> Checked:
+    """Factors, codes and weights of at most so many rows; each group of codes is one column."""
+    factors, codes, sample_weight = few_rows(given, n_rows, random_state)
+    data = check_data(factors, codes, factor_bins, nan_policy, sample_weight, per_factor=True)
+    return projected(data, groups)
 
 
 def _excess_share(matrix: NDArray, axis: int) -> NDArray[np.float64]:

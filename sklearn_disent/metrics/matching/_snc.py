@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_random_state
@@ -122,8 +123,7 @@ def snc_score(
     warn_if_constant(data.codes, "they tell no classes apart")
     used = varied_factors(data.factors)
     rng = check_random_state(random_state)
-    train, test = split_rows(data, split, test_size, rng)
-    matched = _match(data, train)
+    train, test, matched = _split_and_match(data, split, test_size, rng)
     values = np.zeros(len(used))
     for k in np.flatnonzero(used):
         accuracy = _bin_accuracy(data, int(k), matched.code[k], train, test)
@@ -228,8 +228,7 @@ def nk_score(
     warn_if_constant(data.codes, "there is nothing to lose")
     used = varied_factors(data.factors)
     rng = check_random_state(random_state)
-    train, test = split_rows(data, split, test_size, rng)
-    matched = _match(data, train)
+    train, test, matched = _split_and_match(data, split, test_size, rng)
     seeds = draw_seeds(rng, len(used), 2)
     # A matched constant is not there: taking it away changes nothing but the random weights.
     fitted = np.flatnonzero(used & (matched.code >= 0) & (matched.information > 0))
@@ -273,10 +272,15 @@ def _information(data: Checked, train: NDArray[np.int64]) -> NDArray[np.float64]
     return matrix
 
 
-def _match(data: Checked, train: NDArray[np.int64]) -> _Matching:
+def _split_and_match(
+    data: Checked, split: Split | None, test_size: float, rng: RandomState
+) -> tuple[NDArray[np.int64], NDArray[np.int64], _Matching]:
+    """Rows to match on, rows to score on, and the match."""
+    train, test = split_rows(data, split, test_size, rng)
     matrix = _information(data, train)
     code = match_one_to_one(matrix)
-    return _Matching(code, np.where(code < 0, 0.0, matrix[np.arange(len(code)), code]))
+    information = np.where(code < 0, 0.0, matrix[np.arange(len(code)), code])
+    return train, test, _Matching(code, information)
 
 
 @shared

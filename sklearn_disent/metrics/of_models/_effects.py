@@ -75,14 +75,13 @@ def judged_effects(
     y = y if rows is None else _safe_indexing(y, rows)
     checked = check_data(y, codes)
     _check_choice(selection, checked)
-    n_factors = checked.factors.shape[1]
-    if len(judges) != n_factors:
+    used = varied_factors(checked.factors)
+    if len(judges) != len(used):
         raise ValueError(
-            f"classifiers must be one per factor, {n_factors}, got {len(judges)}. Pass a list with "
+            f"classifiers must be one per factor, {len(used)}, got {len(judges)}. Pass a list with "
             "one fitted classifier for each column of y."
         )
-    used = varied_factors(checked.factors)
-    columns = [true_columns(judges, labels_of(y, k), k, strict) for k in range(n_factors)]
+    columns = [true_columns(judges, labels_of(y, k), k, strict) for k in range(len(used))]
     used &= [bool((column >= 0).any()) for column in columns]
     which = np.flatnonzero(used).tolist()
     sets = latent_sets(checked, selection)
@@ -105,15 +104,8 @@ def judged_effects(
                 changed = np.where(moved, target[part], here)[seen]
                 after = judges.probabilities(decode(changed), k)[place]
                 effect.append(np.abs(present[k][seen][place] - after))
-    return Effects(
-        [_join(verdict.own) for verdict in verdicts],
-        [_join(verdict.others) for verdict in verdicts],
-        used,
-        np.array([_mean(_join(verdict.sure)) for verdict in verdicts]),
-        np.array([_mean(_join(verdict.right)) for verdict in verdicts]),
-        np.array([_most_frequent(c) if u else np.nan for c, u in zip(columns, used)]),
-        sets,
-    )
+    chance = [_most_frequent(c) if u else np.nan for c, u in zip(columns, used)]
+    return _summed_up(verdicts, used, np.array(chance), sets)
 
 
 class _Verdict:
@@ -132,6 +124,20 @@ class _Verdict:
             self.right.append(probabilities.argmax(axis=1) == place[1])
 
 
+def _summed_up(
+    verdicts: list[_Verdict], used: NDArray[np.bool_], chance: NDArray, sets: NDArray[np.bool_]
+) -> Effects:
+    return Effects(
+        [_join(verdict.own) for verdict in verdicts],
+        [_join(verdict.others) for verdict in verdicts],
+        used,
+        np.array([_mean(_join(verdict.sure)) for verdict in verdicts]),
+        np.array([_mean(_join(verdict.right)) for verdict in verdicts]),
+        chance,
+        sets,
+    )
+
+
 def twin_effects(
     estimator: Any,
     X: ArrayLike,
@@ -141,12 +147,7 @@ def twin_effects(
     selection: Selection,
 ) -> Effects:
     """Share of the true change that latents make as they move to those of an image's twin."""
-    for given, name in ((X, "X"), (y_twin, "y_twin"), (X_twin, "X_twin")):
-        if np.shape(given)[0] != np.shape(y)[0]:
-            raise ValueError(
-                f"{name} must have one row per row of y, {np.shape(y)[0]}, got "
-                f"{np.shape(given)[0]}. Pass the twins of these very samples."
-            )
+    _check_lengths(np.shape(y)[0], X=X, y_twin=y_twin, X_twin=X_twin)
     codes, codes_twin = (np.asarray(estimator.transform(part)) for part in (X, X_twin))
     checked = check_data(y, codes)
     _check_choice(selection, checked)
@@ -165,12 +166,12 @@ def twin_effects(
             made = decode(np.where(moved, codes_twin[part], checked.codes[part])) - present
             effect[part] = explained_change(true_change, made)
     members = [np.flatnonzero((changed == k) & visible) for k in range(n_factors)]
-    used = varied_factors(checked.factors) & [len(rows) > 0 for rows in members]
-    without = np.flatnonzero([len(rows) == 0 for rows in members])
-    if len(without):
+    has_twins = np.array([len(rows) > 0 for rows in members])
+    used = varied_factors(checked.factors) & has_twins
+    if not has_twins.all():
         warn_degenerate(
-            f"No twin differs visibly in factors {without.tolist()} alone: they are left out of "
-            "the score."
+            f"No twin differs visibly in factors {np.flatnonzero(~has_twins).tolist()} alone: they "
+            "are left out of the score."
         )
     unknown = np.full(n_factors, np.nan)
     return Effects(
@@ -182,6 +183,15 @@ def twin_effects(
         unknown,
         sets,
     )
+
+
+def _check_lengths(n_rows: int, **arrays: ArrayLike) -> None:
+    for name, given in arrays.items():
+        if np.shape(given)[0] != n_rows:
+            raise ValueError(
+                f"{name} must have one row per row of y, {n_rows}, got {np.shape(given)[0]}. Pass "
+                "the twins of these very samples."
+            )
 
 
 def explained_change(true: NDArray, made: NDArray) -> NDArray[np.float64]:

@@ -44,7 +44,8 @@ TREES = DecisionTreeClassifier(max_depth=5), DecisionTreeRegressor(max_depth=5)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn_disent.exceptions.DegenerateScoreWarning")
-def test_default_importance_has_the_top_code_of_gradient_boosting(case, reference_dir):
+def test_default_importance_has_the_top_code_of_gradient_boosting(kind_of_case, reference_dir):
+    case = kind_of_case
     expected = np.array(json.loads((reference_dir / "gbt_importance.json").read_text())[case.name])
     importance = relevance_matrix(
         case.factors,

@@ -19,7 +19,7 @@ def reference(code, y, new, random_state, n_trees, max_depth):
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(
     n=st.integers(2, 120),
     n_classes=st.integers(2, 12),
