@@ -7,7 +7,7 @@ Every metric of factors and codes is given codes whose quality is known by const
 A metric that scores a faulty encoder as it scores perfect codes has *missed* the fault that it asks
 about; one that scores a faultless encoder near noise has raised a *false alarm*.
 
-``python study_metric_audit.py`` takes about three minutes of one core. A stopped run goes on where
+``python study_metric_audit.py`` takes about four minutes of one core. A stopped run goes on where
 it was; a finished one is only read again. ``--full`` has ten times as many rows and five seeds.
 
 What was chosen here:
