@@ -201,3 +201,12 @@ def test_faces_refuse_bad_parameters():
             make_faces3d_like(**options)
     with pytest.raises(ValueError, match="Unknown factor 'pose'"):
         make_faces3d_like(factors={"pose": 0})
+
+
+def test_forms_are_weighted_products_of_coordinates():
+    rng = np.random.default_rng(0)
+    forms = rng.normal(size=(4, 3, 3))
+    forms += forms.transpose(0, 2, 1)
+    points = rng.normal(size=(3, 5)).astype(np.float32)
+    expected = np.einsum("ip,nij,jp->np", points, forms, points)
+    np.testing.assert_allclose(_head._weights(forms) @ _head._squares(points), expected, rtol=1e-4)

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import inspect
 import io
 import os
 import pickle
@@ -545,6 +546,16 @@ def smallnorb(site, replace_in):
         replace_in(load_smallnorb, NORB_FILES=files, NORB_VALUES=values)
 
     return publish
+
+
+def test_values_of_smallnorb_are_those_of_its_page():
+    values = inspect.unwrap(fetch_smallnorb).__globals__["NORB_VALUES"]
+    assert [len(column) for column in values.values()] == [5, 10, 9, 18, 6]
+    ends = {name: [column[0], column[-1]] for name, column in values.items()}
+    assert ends["elevation"] == [30, 70]
+    assert ends["azimuth"] == [0, 340]
+    assert ends["instance"] == [0, 9]
+    assert ends["lighting"] == [0, 5]
 
 
 VALUES_ORDER = ("category", "instance", "elevation", "azimuth", "lighting")

@@ -74,3 +74,10 @@ def test_camera_rays_span_the_field_of_view():
     slopes = rays[:, :, 0, :2] / -rays[:, :, 0, 2:]
     np.testing.assert_allclose(slopes[:, 0, 1], [0.5, -0.5])
     np.testing.assert_allclose(slopes[0, :, 0], [-1.5, -0.5, 0.5, 1.5])
+
+
+def test_distance_from_the_side_of_a_cone_is_exact():
+    # The side goes from (1, 0) to (0, 1): (1, 1) is half a diagonal of the unit square from it.
+    points = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, -0.5, 0.0]])
+    expected = [np.sqrt(0.5), np.sqrt(0.5), 0.5]
+    np.testing.assert_allclose(rc.cone(1.0, 1.0)(points), expected)

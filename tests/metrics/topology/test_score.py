@@ -413,6 +413,15 @@ def test_standard_error_is_that_over_landmarks():
         scores.append(chosen.scores.mean())
         errors.append(landmark_error(rows, None, "pairwise", 2, chosen))
     assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.4)
+    # By hand with two repeats: each left out once, half of the difference of what remains.
+    pair, parts = [row._replace(times=row.times[:, :2]) for row in rows], []
+    for kept in (slice(1, 2), slice(0, 1)):
+        rest = [row._replace(times=row.times[:, kept]) for row in pair]
+        distances = signature_distances(rest, None, "pairwise", 2)
+        found = score_biclusters(distances, chosen.rows, chosen.columns, len(chosen.scores))
+        parts.append(found.scores.mean())
+    by_hand = abs(parts[0] - parts[1]) / 2
+    assert landmark_error(pair, None, "pairwise", 2, chosen) == pytest.approx(by_hand)
     alone = [row._replace(times=row.times[:, :1]) for row in rows]
     assert np.isnan(landmark_error(alone, None, "pairwise", 2, chosen))
 
