@@ -25,7 +25,8 @@ def standardize(X: NDArray, weight: Floats | None = None, ddof: int = 0) -> Floa
     columns -= mean[..., None]
     # The largest magnitude goes first: the squares of tiny values would vanish.
     varied = high > low
-    columns /= np.where(varied, np.maximum(high - mean, mean - low), 1.0)[..., None]
+    with np.errstate(over="ignore"):  # numpy 1 says so of the smallest numbers, where nothing does
+        columns /= np.where(varied, np.maximum(high - mean, mean - low), 1.0)[..., None]
     n = columns.shape[-1]
     variance = _mean_squares(columns, weight) * (n / (n - ddof))
     columns /= np.where(varied, np.sqrt(variance), 1.0)[..., None]

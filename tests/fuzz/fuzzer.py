@@ -64,7 +64,7 @@ DECLARED = (
     "invalid value encountered in reduce",  # sums of huge values, in the search for infinite ones
 )
 # Of the Ridge that the fuzzer passes; the Ridge of a metric itself has no reason to warn.
-OF_RIDGE = ("Singular matrix in solving", "An ill-conditioned matrix")
+OF_RIDGE = ("Singular matrix in solving", "ll-conditioned matrix")
 CORPUS = Path(__file__).parent / "corpus.json"
 
 

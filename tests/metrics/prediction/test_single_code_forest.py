@@ -49,8 +49,9 @@ def test_codes_closer_than_a_float_can_tell_are_not_split():
     code = np.array([0.5, 0.5 + 1e-8, 0.5 + 2e-8, 0.5 + 3e-8] * 5)
     y = np.array([0, 0, 1, 1] * 5)
     found = predict_classes(code, y, code, random_state=1, **FOREST)
-    assert_array_equal(found, reference(code, y, code, 1, **FOREST))
     assert len(np.unique(found)) == 1
+    pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 splits some of them")
+    assert_array_equal(found, reference(code, y, code, 1, **FOREST))
 
 
 def test_downstream_accuracy_is_that_of_scikit_learns_forests():
