@@ -56,8 +56,8 @@ def test_images_look_as_they_did(name):
         expected = recorded[name]
     found = small(name)
     assert found.shape == expected.shape
-    # Rounding may move a pixel by one level of 255; a tile has 64. Before numpy 2 sines and powers
-    # differ in their last bits, by which the texture of a scene moves.
+    # Rounding may move a pixel by one level of 255; a tile has 64. With numpy 1 about
+    # half of those in a tile of a scene do.
     unit = 255.0 if expected.max() > 1 else 1.0
     levels = 0.12 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 0.6
     assert np.abs(found - expected).max() < levels / 255 * unit
