@@ -10,7 +10,7 @@ The script prints a table, with PCA and FastICA on the same folds, and saves a f
 short training the best model finds x, y and scale, one latent for each, and leaves the shape out:
 reconstructions have the right place and size but are blurred.
 
-To save time (it takes two to three minutes on two cores) much is left out: rotations, every second
+To save time (it takes four to five minutes on two cores) much is left out: rotations, every second
 position, the upper and the lower quarter of y, half of the resolution. What remains are 2,304
 images of 32 x 32 pixels with the factors shape, scale, x and y. x has twice the range of y, which
 tells the two directions apart; with equal ranges, models trained this briefly mixed them. The whole
