@@ -26,7 +26,7 @@ What was chosen here:
   0.88 0.76 0.91. Trials on seeds 100 to 103 said why: the auxiliary variable finds the sources of
   linear mixtures (MCC 0.96 to 1.00, VAE 0.82 to 0.88), while training on nonlinear ones ends in
   optima that differ much in the ELBO. Hence, for both models, the best of four beginnings by their
-  loss, which knows nothing of the sources; and two sources with four features, as in the paper.
+  loss, which knows nothing of the sources; and two sources with four features.
 - For sprites the settings to choose from were revised once, after a look at the seed for choosing:
   betas were 1, 4 and 16, at which BetaVAE collapsed, and decays 0.1, 0.3 and 1. A first run, with
   a fifth of the steps, was judged on seeds 0, 1 and 2: InfoE held, InfoM was not decided.

@@ -164,10 +164,10 @@ def importance_of(
     split: Split | None,
     n_jobs: int | None,
     random_state: int | RandomState | None,
-    tol: float | str | None = "auto",
+    tol: float | Literal["auto"] | None = "auto",
 ) -> Importance:
     """Importance of all codes to one predictor per factor, and how well it predicts."""
-    if isinstance(tol, float | int) and estimator is not None:
+    if tol not in (None, "auto") and estimator is not None:
         raise ValueError(
             f"tol={tol} stops the default forests from growing, and does not go with estimator="
             f"{estimator!r}. Leave one of them out."
@@ -205,7 +205,7 @@ def _contents(tasks: Sequence[Task], n_jobs: int | None, tol: float | str | None
 
 @partial(shared, key_of=_contents)
 def fit_all(
-    tasks: Sequence[Task], n_jobs: int | None, tol: float | str | None = None
+    tasks: Sequence[Task], n_jobs: int | None, tol: float | Literal["auto"] | None = None
 ) -> list[tuple[NDArray[np.float64], NDArray]]:
     """Importance of each code and predictions of the held-out rows, for every task.
 
@@ -215,7 +215,7 @@ def fit_all(
     if tol == "auto":
         is_long = tasks and len(tasks[0].train) + len(tasks[0].test) > _MANY_ROWS
         tol = _AUTO_TOL if is_long else None
-    if isinstance(tol, str) or tol is None:
+    if tol is None:
         return run([(_importance, task) for task in tasks], n_jobs)
     return _grow_until(tasks, tol, n_jobs)
 

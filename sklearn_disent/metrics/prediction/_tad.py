@@ -157,9 +157,13 @@ def _dependence(attributes: _Attributes) -> NDArray[np.float64]:
     place, factor, column = attributes
     n, n_places = len(place), int(place.max()) + 1
     table = np.zeros((n_places, n_places))
-    for one, two in combinations_with_replacement(place.T, 2):
-        cells = np.bincount(one * n_places + two, minlength=n_places**2).reshape(table.shape)
-        table += cells if one is two else cells + cells.T
+    first, end = place.min(axis=0), place.max(axis=0) + 1
+    for a, b in combinations_with_replacement(range(place.shape[1]), 2):
+        shape = end[a] - first[a], end[b] - first[b]
+        cells = np.ravel_multi_index((place[:, a] - first[a], place[:, b] - first[b]), shape)
+        counts = np.bincount(cells, minlength=np.prod(shape)).reshape(shape)
+        table[first[a] : end[a], first[b] : end[b]] = counts
+        table[first[b] : end[b], first[a] : end[a]] = counts.T
     both = table[np.ix_(column, column)] / n
     p = np.diag(both)
     entropy = entr(p) + entr(1 - p)

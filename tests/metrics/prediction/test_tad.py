@@ -58,3 +58,21 @@ def test_collapsed_codes_do_not_count():
 
 def test_a_lone_code_stands_against_guessing():
     assert tad_score(ATTRIBUTES[:, :1], ATTRIBUTES[:, :1]) == pytest.approx(0.5)
+
+
+def test_dependence_of_many_classes_is_that_of_indicators():
+    rng = np.random.default_rng(1)
+    first = rng.integers(30, size=600)
+    factors = np.column_stack([first, first // 10, rng.integers(25, size=600), first % 2])
+    attributes = _attributes(factors)
+    on = (attributes.place[:, attributes.factor] == attributes.column).T
+    own = [mutual_info_score(row, row) for row in on]
+    expected = [
+        max(
+            mutual_info_score(row, other) / entropy
+            for other, factor in zip(on, attributes.factor)
+            if factor != attributes.factor[a]
+        )
+        for a, (row, entropy) in enumerate(zip(on, own))
+    ]
+    np.testing.assert_allclose(_dependence(attributes), expected, atol=1e-10)
