@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from sklearn_disent.datasets import _readers, make_dsprites, make_shapes3d
 from sklearn_disent.metrics import sufficiency_score
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "studies" / "_study.py"
@@ -181,7 +182,8 @@ def load(monkeypatch):
     """A module of the studies by its name."""
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     yield importlib.import_module
-    for name in [name for name in sys.modules if name.startswith(("_study", "_dep", "study_dep"))]:
+    own = ("_study", "_dep", "study_dep", "study_logical")
+    for name in [name for name in sys.modules if name.startswith(own)]:
         del sys.modules[name]
 
 
@@ -291,6 +293,32 @@ def test_models_that_did_not_learn_are_not_evidence(load):
     kept = frame[(frame.kind == study.TRAINED) & frame.evidence].seed.unique()
     assert sorted(kept) == [0, 3]
     assert frame[frame.kind == study.UNTRAINED].evidence.all()
+
+
+def test_tables_of_single_factors_find_the_factors_of_all_four_sets(load, tmp_path):
+    tables = load("study_logical_tables")
+    paper = pd.read_csv(tables.PAPER, keep_default_na=False)
+    paper = paper[paper.table.isin([8, 9, 10, 11])]
+    # Names as study_logical_metrics writes them, from the data sets themselves.
+    made = {"dSprites": make_dsprites(1), "3D Shapes": make_shapes3d(1)}
+    grids = {name: (data.factor_names, data.factor_sizes) for name, data in made.items()}
+    for name, grid in (("3D Cars", _readers.CARS3D_GRID), ("MPI3D", _readers.MPI3D_GRIDS[0])):
+        grids[name] = grid.names, grid.sizes
+    cells = [
+        {"set": name, "factor": f"{factor} ({size})", "metric": column, "method": row, "score": 0.5}
+        for name, grid in grids.items()
+        for factor, size in zip(*grid)
+        for column in paper.column.unique()
+        for row in paper.row.unique()
+    ]
+    pd.DataFrame(cells).to_csv(tmp_path / "scores.csv", index=False)
+    times = pd.DataFrame({"set": ["a"], "metric": ["b"], "seconds": [1.0]})
+    times.to_csv(tmp_path / "times.csv", index=False)
+    pd.DataFrame({"metric": ["a"], "a": [1.0]}).to_csv(tmp_path / "kendall.csv", index=False)
+    ours = pd.concat(tables.of_models(tmp_path)[0])
+    merged = paper.merge(ours, on=tables.KEY, how="left")
+    assert len(merged) == len(paper)
+    assert merged.ours.notna().all()
 
 
 @pytest.mark.slow

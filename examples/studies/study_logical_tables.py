@@ -79,7 +79,19 @@ FACTORS = {
     "Scale (8)": "scale (8)",
     "Shape (4)": "shape (4)",
     "Orientation (15)": "orientation (15)",
+    "Elevation (4)": "elevation (4)",
+    "Azimuth (24)": "azimuth (24)",
+    "Object (183)": "object_type (183)",
+    "Object color (6)": "object_color (6)",
+    "Object shape (6)": "object_shape (6)",
+    "Object size (2)": "object_size (2)",
+    "Camera height (3)": "camera_height (3)",
+    "Background color (3)": "background_color (3)",
+    "Horizontal axis (40)": "horizontal_axis (40)",
+    "Vertical axis (40)": "vertical_axis (40)",
 }
+# The tables of single factors.
+BY_FACTOR = {"3D Cars": 8, "dSprites": 9, "3D Shapes": 10, "MPI3D": 11}
 WHY = {
     2: "Maps without randomness agree to two decimals in modularity and informativeness, but for "
     "ME: the paper's is of an iterative fit, ours of the best one. Entanglement, rotation and "
@@ -232,7 +244,7 @@ def of_models(folder):
     whole = means[means.factor == "all"].assign(table=5, factor="")
     names = {ours: paper for paper, ours in FACTORS.items()}
     parts = means[means.factor.isin(names)].replace({"factor": names})
-    parts = parts.assign(table=parts.set.map({"dSprites": 9, "3D Shapes": 10}))
+    parts = parts.assign(table=parts.set.map(BY_FACTOR))
     times = pd.read_csv(folder / "times.csv").rename(columns={"set": "row", "metric": "column"})
     times = times.rename(columns={"seconds": "ours"}).assign(table=7, set="", factor="")
     taus = pd.read_csv(folder / "kendall.csv", index_col="metric").stack()
