@@ -109,11 +109,11 @@ def _ranks(order: Ints) -> Ints:
 
 def _grow(sample: _Sample, n_classes: int, max_depth: int) -> Forest:
     """The forest of a sample."""
-    rows = _rows(sample, n_classes)
+    rows = _rows(sample)
     starts = np.flatnonzero(np.diff(sample.tree, prepend=-1))
     growing = np.ones(len(starts), dtype=bool)
     for _ in range(max_depth):
-        cuts = _best_cuts(starts, growing, rows)
+        cuts = _best_cuts(starts, growing, rows, n_classes)
         if len(cuts) == 0:
             break
         # Only the two parts of a node that was cut may be cut again.
@@ -132,33 +132,31 @@ class _Rows(NamedTuple):
     weight: Ints
     middle: Ints
     """Twice the rows of earlier classes, or of the own class before this one, and its weight."""
-    first: Ints
-    """(n_classes,): rows of earlier classes."""
+    floats: NDArray[np.float64]
+    """The weights once more, as NumPy counts with them."""
     apart: NDArray[np.bool_]
     """Whether a node may be cut before this row: its code is not too close to the one before."""
 
 
-def _rows(sample: _Sample, n_classes: int) -> _Rows:
+def _rows(sample: _Sample) -> _Rows:
     _, x, y, weight = sample
     order = by_class(y)
     middle = np.empty_like(weight)
     middle[order] = 2 * np.cumsum(weight[order]) - weight[order]
-    counts = np.bincount(y, weight, minlength=n_classes).astype(np.int64)
     apart = np.concatenate([[False], x[1:] > x[:-1] + _CLOSE])
-    return _Rows(y, weight, middle, np.cumsum(counts) - counts, apart)
+    return _Rows(y, weight, middle, weight.astype(np.float64), apart)
 
 
-def _best_cuts(starts: Ints, growing: NDArray[np.bool_], rows: _Rows) -> Ints:
+def _best_cuts(starts: Ints, growing: NDArray[np.bool_], rows: _Rows, n_classes: int) -> Ints:
     """First row of the right part, for every node that is cut."""
-    n, n_classes = len(rows.y), len(rows.first)
-    lengths = np.diff(np.append(starts, n))
+    lengths = np.diff(np.append(starts, len(rows.y)))
     # Indices and sums of 64-bit integers: NumPy takes many times as long for others.
-    cell = np.repeat(np.arange(0, len(starts) * n_classes, n_classes), lengths)
-    cell += rows.y
-    counts = np.bincount(cell, rows.weight, minlength=len(starts) * n_classes).astype(np.int64)
-    counts = counts.reshape(-1, n_classes)
-    sizes, squares = counts.sum(axis=1), (counts * counts).sum(axis=1)
-    last = np.cumsum(counts, axis=0) + rows.first
+    cell = rows.y * len(starts)
+    cell += np.repeat(np.arange(len(starts)), lengths)
+    counts = np.bincount(cell, rows.floats, minlength=n_classes * len(starts)).astype(np.int64)
+    last = np.cumsum(counts)
+    in_node = counts.reshape(n_classes, -1)
+    sizes, squares = in_node.sum(axis=0), (in_node * in_node).sum(axis=0)
     # A row adds w (2 c + w) to the sum of squared class counts on its left, where c rows of its
     # node and class come before it, and takes w (2 C - 2 c - w) off that on its right.
     grows, falls = (
