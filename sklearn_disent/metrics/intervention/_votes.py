@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from ..._params import (
@@ -20,6 +19,7 @@ from ..._params import (
 )
 from .. import _numeric
 from .._groups import Groups, Units, kept_units, mean_over_units, restricted
+from .._softmax import SoftmaxRegression
 from .._threads import one_thread
 from .._validation import Checked, check_data, live_codes, varied_factors, warn_degenerate
 from ._robustness import known_score
@@ -437,7 +437,7 @@ def _named_share(
     if np.ptp(y) == 0:
         return float(np.mean(y_eval == y[0]))
     with one_thread():
-        classifier = LogisticRegression(max_iter=1000).fit(X, y)
+        classifier = SoftmaxRegression(max_iter=1000).fit(X, y)
         return float(np.mean(classifier.predict(X_eval) == y_eval))
 
 

@@ -9,6 +9,7 @@ faster they are.
 """
 
 import itertools
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -90,6 +91,7 @@ def _sample(drawn: Ints, x: NDArray[np.float32], y: Ints) -> _Sample:
     return _Sample(tree.astype(np.int32), x[row], y[row], counts[present])
 
 
+@lru_cache(maxsize=1)
 def _bootstraps(n: int, n_trees: int, random_state: int) -> Ints:
     """Rows that each tree sees (n_trees, n), as scikit-learn draws them."""
     rng = RandomState(random_state)
@@ -98,6 +100,7 @@ def _bootstraps(n: int, n_trees: int, random_state: int) -> Ints:
     for row, seed in zip(drawn, seeds):
         rng.seed(seed)  # a quarter of the time of a new one
         row[:] = rng.randint(0, n, n)
+    drawn.setflags(write=False)
     return drawn
 
 
