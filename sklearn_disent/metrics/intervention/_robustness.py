@@ -349,26 +349,29 @@ def robustness_of(data: Checked, q: float) -> NDArray[np.float64]:
 
     Entries may fall a little below zero, which ranks codes that are robust to nothing.
     """
-    centered = data.codes - data.codes.mean(axis=0)
-    varied, live = varied_factors(data.factors, warn=False), live_codes(centered, warn=False)
-    largest = np.where(live, np.abs(centered).max(axis=0), 1.0)
+    # Column by column, each of which stays near the cache.
+    columns = np.ascontiguousarray(data.codes.T)
+    columns = columns - columns.mean(axis=1, keepdims=True)
+    varied, live = varied_factors(data.factors, warn=False), live_codes(data.codes, warn=False)
     matrix = np.zeros((len(varied), len(live)))
     for k in np.flatnonzero(varied):
         order = by_class(data.factors[:, k])
-        blocks = np.split(centered[order], np.cumsum(np.bincount(data.factors[:, k]))[:-1])
-        spread = np.mean([_deviation_quantile(block, q) for block in blocks], axis=0)
-        matrix[k] = np.where(live, 1.0 - spread / largest, 0.0)
+        stops = np.cumsum(np.bincount(data.factors[:, k]))
+        for j in np.flatnonzero(live):
+            blocks = np.split(columns[j][order], stops[:-1])
+            spread = np.mean([_deviation_quantile(block, q) for block in blocks])
+            matrix[k, j] = 1.0 - spread / np.abs(columns[j]).max()
     return matrix
 
 
-def _deviation_quantile(block: NDArray, q: float) -> NDArray:
-    """q-quantile per column of |z - mean z|, linear between order statistics."""
-    deviation = np.abs(block - block.mean(axis=0))
-    position = q * (len(block) - 1)
+def _deviation_quantile(values: NDArray, q: float) -> float:
+    """q-quantile of |z - mean z|, linear between order statistics."""
+    deviation = np.abs(values - values.mean())
+    position = q * (len(values) - 1)
     low = int(position)
-    high = min(low + 1, len(block) - 1)
-    ordered = np.partition(deviation, (low, high), axis=0)
-    return ordered[low] + (position - low) * (ordered[high] - ordered[low])
+    high = min(low + 1, len(values) - 1)
+    deviation.partition((low, high))
+    return deviation[low] + (position - low) * (deviation[high] - deviation[low])
 
 
 def _largest_deviations(data: Checked, *, warn: bool) -> NDArray[np.float64]:

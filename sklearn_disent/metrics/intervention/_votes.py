@@ -381,7 +381,7 @@ def label_of_others(
     for other in names[names != k]:
         # Compressed at every step, so that the product of all classes cannot overflow.
         joint = label * (factors[:, other].max() + 1) + factors[:, other]
-        label = np.unique(joint, return_inverse=True)[1]
+        label = _numeric.compressed(joint)
     return label
 
 
