@@ -522,7 +522,7 @@ def _votes(
 def _batch_variance(batch: NDArray) -> NDArray:
     """Variance of every row of standardized values, exactly 0 where it is mere rounding."""
     n = batch.shape[1]
-    mean = batch.mean(axis=1)
+    mean = batch @ np.full(n, 1.0 / n)  # quicker than sums along short rows
     square = np.einsum("ij,ij->i", batch, batch) / n
     variance = (square - mean**2) * n / (n - 1)
     # Otherwise rounding would choose among several codes that all stay put.
