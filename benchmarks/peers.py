@@ -6,8 +6,8 @@ theirs in turns, the shortest of a few runs: on a busy machine their ratios stil
 
 Peers are functions of arrays: those of disent, of latte and of disentanglement_lib if they can be
 imported (``pip install --no-deps --ignore-requires-python disent latte-metrics disentanglement-lib
-gin-config absl-py six``), and the usual loops over scikit-learn. What the packages import for training only, tensorflow and torchvision, is
-replaced by empty stand-ins.
+gin-config absl-py six``), and the usual loops over scikit-learn. What the packages import for
+training only, tensorflow and torchvision, is replaced by empty stand-ins.
 """
 
 import importlib
