@@ -137,6 +137,8 @@ class InfoGAN(AdversarialMixin, BaseNet):
 
     def _make_pair(self, kwargs: dict[str, Any]) -> tuple[nn.Module, nn.Module]:
         shape = self.input_shape_
+        if kwargs.get("init", "auto") == "auto":
+            kwargs = {**kwargs, "init": "torch"}  # with which its defaults were measured
         if self.architecture == "auto" and len(shape) == 3 and min(shape[1:]) >= 8:
             return make_gan_pair(shape, self.n_components, self.n_noise, **kwargs)
         n_inputs, n_outputs = self.n_components + self.n_noise, 1 + 2 * self.n_components

@@ -107,7 +107,7 @@ def test_dead_latents_are_reported(images):
 def test_living_latents_are_not_reported(images):
     with warnings.catch_warnings():
         warnings.simplefilter("error", TrainingWarning)
-        vae = BetaVAE(**{**TINY, "max_epochs": 30}, beta=0.1).fit(images[0])
+        vae = BetaVAE(**{**TINY, "max_epochs": 30}, beta=0.1, module__init="torch").fit(images[0])
     variances = vae.transform(images[0]).var(0)
     assert vae.history_[-1, "active_latents"] == (variances > 0.01).sum() == 2
 
