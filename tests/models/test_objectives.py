@@ -8,6 +8,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
+from sklearn_disent.datasets import make_dsprites, make_shapes3d, make_transformed_digits
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import (
     HFSVAE,
@@ -110,6 +111,14 @@ def test_living_latents_are_not_reported(images):
         vae = BetaVAE(**{**TINY, "max_epochs": 30}, beta=0.1, module__init="torch").fit(images[0])
     variances = vae.transform(images[0]).var(0)
     assert vae.history_[-1, "active_latents"] == (variances > 0.01).sum() == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [make_dsprites, make_shapes3d, make_transformed_digits])
+def test_defaults_do_not_collapse(make):
+    """One seed of the 20 in docs/guide/collapse_fits.csv."""
+    X, _ = make(1000, image_size=32, random_state=0, return_X_y=True)
+    assert BetaVAE(random_state=0).fit(X).history_[-1, "active_latents"] >= 5
 
 
 # -- AnnealedVAE -----------------------------------------------------------------------------
