@@ -163,7 +163,17 @@ def test_output_of_other_numbers_or_words_is_noticed():
 SHOWN = ("README", "quickstart")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+# Pages whose code takes seconds.
+LONG = ("causality", "generators", "labels", "logic", "report", "saving")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else [])
+        for page in PAGES
+    ],
+)
 def test_code_of_page_runs_without_a_warning(page, request, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = page.read_text()

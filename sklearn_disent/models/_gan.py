@@ -97,10 +97,10 @@ class InfoGAN(AdversarialMixin, BaseNet):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_disent.models import InfoGAN
-    >>> X = load_digits().images / 16.0
+    >>> X = load_digits().images[:200] / 16.0
     >>> gan = InfoGAN(n_components=2, max_epochs=1, random_state=0).fit(X)
     >>> gan.transform(X).shape, gan.sample(3, random_state=0).shape
-    ((1797, 2), (3, 8, 8))
+    ((200, 2), (3, 8, 8))
     """
 
     _prefixes = ("discriminator_optimizer", *BaseNet._prefixes)

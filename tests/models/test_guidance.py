@@ -133,6 +133,7 @@ def test_every_vae_takes_labels_and_regions(images, model):
     assert_array_equal(half.fit(X, y, boxes=boxes_of(y)).transform(X), four.transform(X))
 
 
+@pytest.mark.slow
 def test_guidance_that_says_nothing_changes_nothing(images):
     class Silent(Guidance):
         def make_module(self, net):

@@ -168,6 +168,7 @@ def test_beta_tc_vae_logs_stratified_values_for_the_weighted_estimator(images):
     assert row["train_total_correlation_mws"] > row["train_total_correlation"] + 5
 
 
+@pytest.mark.slow
 def test_flow_prior_learns_and_shapes_samples_and_score(images):
     X, _ = images
     params = {**TINY, "max_epochs": 60, "lr": 1e-2}
@@ -219,6 +220,7 @@ def test_info_vae_at_its_limit_is_the_vae(images):
     assert loss == pytest.approx(vae.history_[0, "train_loss"], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_info_vae_draws_codes_towards_the_prior(images):
     X, _ = images
     params = {**TINY, "max_epochs": 40, "lr": 3e-3, "alpha": 1.0}

@@ -224,6 +224,7 @@ def test_broadcast_decoder_tells_places_apart():
     assert inner.std() < 1e-6
 
 
+@pytest.mark.slow
 def test_grid_search_over_all_architectures():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 5, (24, 2))
