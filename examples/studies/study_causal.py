@@ -203,7 +203,6 @@ def make_model(study, name, data_name, seed=0):
     kind = kind_of(data_name)
     common = {
         **study["net"],
-        "module__init": "torch",  # with which the stored results were made
         "n_components": study["n_latents"][kind],
         "max_epochs": study["epochs"][kind],
         "random_state": seed,
