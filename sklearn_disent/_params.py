@@ -24,13 +24,13 @@ from sklearn import get_config
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import (
     HasMethods,
-    Interval,
     InvalidParameterError,
     Options,
     RealNotInt,
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils._param_validation import Interval as AnyInterval
 
 __all__ = [
     "HasMethods",
@@ -54,6 +54,14 @@ R = TypeVar("R")
 T_co = TypeVar("T_co", covariant=True)
 
 # -- values that many parameters share -------------------------------------------------------
+
+
+class Interval(AnyInterval):
+    """scikit-learn's interval of numbers without True and False, which count as 1 and 0 there."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        return not isinstance(val, bool | np.bool_) and super().is_satisfied_by(val)
+
 
 PositiveInt = Annotated[int, Interval(Integral, 1, None, closed="left")]
 NonNegativeInt = Annotated[int, Interval(Integral, 0, None, closed="left")]

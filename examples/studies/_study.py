@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, parallel_config
+from scipy.stats import t
 from sklearn.pipeline import Pipeline
 
 from sklearn_disent.model_selection import SweepMemory
@@ -222,6 +223,15 @@ class Difference(NamedTuple):
         if not np.isfinite(self).all():
             return "(too few)"
         return f"{self.value:+.3f} ({self.low:+.3f} to {self.high:+.3f})"
+
+
+def paired(differences: Any, level: float = 0.9) -> Difference:
+    """Mean of differences, one per seed, with Student's interval: honest for three seeds, too."""
+    values = np.asarray(differences, dtype=float)
+    if len(values) < 2:
+        return Difference(np.nan, np.nan, np.nan)
+    reach = t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+    return Difference(values.mean(), values.mean() - reach, values.mean() + reach)
 
 
 def bootstrap(

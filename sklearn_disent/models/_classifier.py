@@ -16,10 +16,11 @@ from torch import nn
 from torch.nn import functional as F
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from .._arrays import as_array
+from .._arrays import as_array, is_missing
 from .._lazy import FlatRows
 from .._memory import freed_memory_kept
 from .._params import (
+    AtLeastTwo,
     OpenShare,
     PositiveFloat,
     PositiveInt,
@@ -61,7 +62,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
     validation_fraction : float, default=0.15
         Share of the rows that are held out.
     batch_size : int, default=64
-        Rows per step.
+        Rows per step, at least two: normalization is over the batch.
     lr : float, default=1e-3
         First learning rate of Adam.
     random_state : int, RandomState instance or None, default=None
@@ -110,7 +111,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         max_epochs: PositiveInt = 100,
         n_epochs_no_change: PositiveInt = 3,
         validation_fraction: OpenShare = 0.15,
-        batch_size: PositiveInt = 64,
+        batch_size: AtLeastTwo = 64,
         lr: PositiveFloat = 1e-3,
         random_state: RandomStateLike = None,
     ) -> None:
@@ -147,7 +148,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         """
         if y is None:
             raise ValueError("FactorClassifier requires y to be passed, but the target y is None.")
-        labels = check_array(as_array(y, "y"), dtype=None, ensure_2d=False, input_name="y")
+        labels = check_array(_labels(y), dtype=None, ensure_2d=False, input_name="y")
         several = labels.ndim == 2 and labels.shape[1] > 1
         one = column_or_1d
         columns = list(labels.T) if several else [one(labels, warn=labels.ndim == 2)]
@@ -182,6 +183,11 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         known = [np.unique(column[rows], return_inverse=True) for column in columns]
         self.classes_ = [classes for classes, _ in known]
         order = np.random.default_rng(seed).permutation(len(rows))
+        if len(rows) < 2:
+            raise ValueError(
+                f"FactorClassifier must have at least 2 rows, got {len(rows)}: one is held out, to "
+                "see how good the classifier is. Pass more rows."
+            )
         n_held_out = min(max(1, round(self.validation_fraction * len(rows))), len(rows) - 1)
         data = _Labeled(self, values, rows, np.column_stack([inverse for _, inverse in known]))
         self._scale = 1.0
@@ -416,6 +422,17 @@ def _held_out_loss(network: nn.Module, data: _Labeled, held_out: NDArray) -> flo
     return total / len(held_out)
 
 
+def _labels(y: ArrayLike) -> NDArray:
+    """Classes as an array, of objects that can be compared."""
+    labels = as_array(y, "y")
+    if labels.dtype == object and (labels.ndim == 0 or any(map(is_missing, labels.flat))):
+        raise ValueError(
+            "y must be an array of classes without missing values. Drop the rows without a class, "
+            "and pass sparse matrices as y.toarray()."
+        )
+    return labels
+
+
 def _loss(logits: Sequence[torch.Tensor], targets: torch.Tensor) -> torch.Tensor:
     """Sum of the cross-entropies of all factors."""
     return torch.stack([F.cross_entropy(a, b) for a, b in zip(logits, targets.T)]).sum()
@@ -425,6 +442,8 @@ def _batches(
     rows: NDArray, size: int, generator: np.random.Generator
 ) -> Iterator[NDArray[np.intp]]:
     """Batches of one epoch in random order, all of the same size."""
+    if len(rows) == 1:
+        rows = np.repeat(rows, 2)  # normalization over a batch needs two
     size = min(size, len(rows))
     n_passes = -(-_MIN_STEPS // (len(rows) // size))
     for _ in range(n_passes):

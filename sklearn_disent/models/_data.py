@@ -245,7 +245,9 @@ class RowDataset(Dataset):
     """
 
     def __init__(self, rows: np.ndarray, X: Any, y: Any, extras: dict[str, Any]) -> None:
-        super().__init__(X, y, length=len(rows))
+        # Without X and y: what skorch makes of them, by trying indices, fails for text.
+        super().__init__(None, length=len(rows))
+        self.X, self.y = X, y
         self.rows = rows
         self.extras = extras
 

@@ -189,6 +189,8 @@ class IdentifiableVAE(BaseVAE):
         check_consistent_length(rows, given)
         columns = as_array(given, "u")
         columns = columns[:, None] if columns.ndim == 1 else columns
+        if columns.ndim == 2 and columns.shape[1] == 0:
+            raise ValueError("u must have at least one column, got none. Pass labels or numbers.")
         if reset:
             self._auxiliary = [_description(column) for column in columns.T]
         if columns.ndim != 2 or columns.shape[1] != len(self._auxiliary):
@@ -311,7 +313,11 @@ def _description(column: NDArray) -> dict[str, Any]:
     if column.dtype.kind == "f":
         if not np.isfinite(column).all():
             raise ValueError("u must be finite, got NaN or infinity. Drop these rows.")
-        return {"mean": float(column.mean()), "std": float(column.std()) or 1.0}
+        # Sums of squares of huge numbers are infinite: these count in units of the largest.
+        largest = float(np.abs(column).max())
+        unit = largest if largest > 1e150 else 1.0
+        column = column / unit
+        return {"mean": float(column.mean()) * unit, "std": float(column.std()) * unit or 1.0}
     return {"classes": np.unique(column.astype(str)).tolist()}
 
 

@@ -256,6 +256,8 @@ def read_labels(
     if columns is not None:
         given = _select_columns(given, columns)
     try:
+        if given.dtype.kind == "c":
+            raise TypeError
         labels = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from .._params import Array, LabelCount, PositiveInt, Weight
+from ..exceptions import TrainingWarning
 from ._base import BaseVAE
 from ._data import check_units
 from ._labels import check_enough_latents, find_sizes, keep_labels, read_labels
@@ -222,7 +223,7 @@ class ProductVAE(BaseVAE):
             warnings.warn(
                 "modularity='diameter' with informativeness='max' trains on two pairs of rows per "
                 "batch, and codes tend to collapse. Use 'variance' with 'mean'.",
-                UserWarning,
+                TrainingWarning,
                 stacklevel=5,
             )
         X_pair, same = metadata["X_pair"], metadata["same"]

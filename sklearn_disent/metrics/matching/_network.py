@@ -21,6 +21,7 @@ _FEWEST_STEPS = 100
 _BATCHES_PER_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 30, 32, 125
 # Of Adam.
 _LARGEST_STEP = 0.05
+_FARTHEST = 1e15
 _DECAY, _SQUARE_DECAY, _EPSILON = 0.9, 0.999, 1e-8
 
 
@@ -37,9 +38,10 @@ class QuickNetwork(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: NDArray, y: NDArray) -> Self:
-        self._mean, spread = X.mean(axis=0), X.std(axis=0)
-        # By the range: the deviation of a constant is not zero, by rounding.
-        self._scale = np.where(np.ptp(X, axis=0) > 0, spread, 1.0)
+        self._mean, spread, extent = X.mean(axis=0), X.std(axis=0), np.ptp(X, axis=0)
+        # Squares of tiny numbers are zero. By the range: the deviation of a constant is not, by
+        # rounding.
+        self._scale = np.where(extent > 0, np.where(spread > 0, spread, extent), 1.0)
         self.classes_, place = np.unique(y, return_inverse=True)
         rng = RandomState(self.random_state)
         self._layers = _train(self._features(X), place, len(self.classes_), rng)
@@ -51,7 +53,9 @@ class QuickNetwork(ClassifierMixin, BaseEstimator):
         return self.classes_[(units @ out).argmax(axis=1)]
 
     def _features(self, X: NDArray) -> Floats:
-        return _with_ones(((X - self._mean) / self._scale).astype(np.float32))
+        # Rows far from those of the fit keep within what single precision can hold.
+        values = np.clip((X - self._mean) / self._scale, -_FARTHEST, _FARTHEST)
+        return _with_ones(values.astype(np.float32))
 
 
 def _with_ones(X: Floats) -> Floats:

@@ -30,6 +30,13 @@ class Judges:
     def __init__(self, classifiers: Any) -> None:
         self.given = classifiers
         self.is_list = isinstance(classifiers, (list, tuple))
+        for k, judge in enumerate(classifiers if self.is_list else ()):
+            if judge is not None and not hasattr(judge, "classes_"):
+                raise ValueError(
+                    f"A list of classifiers holds one fitted classifier per factor, but that of "
+                    f"factor {k} has no classes_: {judge!r}. Fit it, or pass a single classifier, "
+                    "of which a copy is fitted for each factor."
+                )
 
     def __len__(self) -> int:
         return len(self.given if self.is_list else self.given.classes_)
