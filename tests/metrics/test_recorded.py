@@ -1,21 +1,15 @@
 """Every metric and every option gives the value, and the warnings, that were recorded once.
 
 The numbers are those of this package, not of a reference (see test_golden.py): they show any change
-that was not meant. ``python tests/metrics/test_recorded.py`` records them anew after one that was.
+that was not meant. After one that was, recording.py says how to record anew.
 """
 
 import inspect
-import json
-import platform
-import types
-import typing
-import warnings
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 import pytest
-import sklearn
+from recording import check, choices, record
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -23,10 +17,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_disent import metrics
 from sklearn_disent.metrics._catalogue import REPORTED
 
-REFERENCE = Path(__file__).parents[1] / "reference" / "metrics" / "recorded.json"
+FILE = "metrics/recorded.json"
 N_SAMPLES = 90
-N_LETTERS = 45
-"""Of a warning or an error; what follows may hold numbers."""
 
 DEAD = "a constant factor and a constant code"
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
@@ -112,18 +104,6 @@ def data():
         "missing": (factors, missing),
         "numbers": (factors + np.linspace(0.1, 0.9, N_SAMPLES)[:, None], codes),
     }
-
-
-def choices(hint):
-    """All values that the Literals of an annotation name."""
-    members = typing.get_args(hint)
-    if typing.get_origin(hint) is typing.Literal:
-        return list(members)
-    if typing.get_origin(hint) is typing.Annotated:
-        return choices(members[0])
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return [value for member in members for value in choices(member)]
-    return []
 
 
 def calls(name):
@@ -348,71 +328,25 @@ def of_models():
     return found
 
 
-FURTHER = {"of factors": of_factors, "of codes": of_codes, "of models": of_models}
+def of_metric(name):
+    """All calls of a metric of the catalogue."""
+    metric = REPORTED[name]
+    return {
+        label: partial(metric.function, *arguments[metric.needs == "codes" : 2], **arguments[2])
+        for label, *arguments in calls(name)
+    }
 
 
-def numbers(result):
-    """All numbers of a result, or two sums of many."""
-    if isinstance(result, metrics.CodeLedger):
-        result = [*map(numbers, vars(result).values()), str(result)]
-    if isinstance(result, dict):
-        result = [result[key] for key in sorted(result)]
-    if isinstance(result, tuple | list):
-        flat = np.concatenate([np.zeros(0), *(numbers(part) for part in result)])
-    elif isinstance(result, str):
-        flat = np.frombuffer(result.encode(), dtype=np.uint8).astype(float)
-    else:
-        flat = np.ravel(result).astype(float)
-    return flat if len(flat) <= 8 else np.array([flat.sum(), flat @ np.cos(np.arange(len(flat)))])
+GROUPS = {
+    **{name: partial(of_metric, name) for name in REPORTED},
+    **{"of factors": of_factors, "of codes": of_codes, "of models": of_models},
+}
 
 
-def outcome(call):
-    """Values, and how errors and warnings begin."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            values, error = numbers(call()).round(9).tolist(), ""
-        except (ValueError, TypeError) as problem:
-            values, error = [], f"{type(problem).__name__}: {problem}"[:N_LETTERS]
-    own = [w for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning)]
-    messages = sorted({str(w.message)[:N_LETTERS] for w in own})
-    return {"values": values, "error": error, "warnings": messages}
-
-
-def outcomes(name):
-    """What all calls give, by their descriptions."""
-    if name in FURTHER:
-        return {label: outcome(call) for label, call in FURTHER[name]().items()}
-    metric, found = REPORTED[name], {}
-    for label, factors, codes, options in calls(name):
-        given = (factors, codes) if metric.needs == "factors" else (codes,)
-        found[label] = outcome(partial(metric.function, *given, **options))
-    return found
-
-
-def where():
-    """What values may depend on beside the package."""
-    return [*sklearn.__version__.split(".")[:2], platform.machine()]
-
-
-@cache
-def recorded():
-    return json.loads(REFERENCE.read_text())
-
-
-@pytest.mark.parametrize("name", [*REPORTED, *FURTHER])
-def test_metric_gives_what_was_recorded(name):
-    if where() != recorded()["where"]:
-        pytest.skip("Splits, trees and solvers of another scikit-learn may give other values.")
-    expected, found = recorded()[name], outcomes(name)
-    assert list(found) == list(expected)
-    for label, result in found.items():
-        values = result.pop("values"), expected[label]["values"]
-        np.testing.assert_allclose(*values, rtol=1e-5, atol=1e-6, err_msg=label)
-        assert result == {key: expected[label][key] for key in result}, label
+@pytest.mark.parametrize("group", GROUPS)
+def test_metric_gives_what_was_recorded(group):
+    check(FILE, group, GROUPS[group]())
 
 
 if __name__ == "__main__":
-    record = {"where": where()} | {name: outcomes(name) for name in [*REPORTED, *FURTHER]}
-    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in record.items()]
-    REFERENCE.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    record(FILE, GROUPS)
