@@ -308,6 +308,13 @@ def of_models():
     }.items():
         for value in values:
             found[f"generated, {option}={value}"] = partial(generated, **judged, **{option: value})
+    labels = np.random.RandomState(2).permutation(y)
+    found["generated, by chance"] = partial(generated.func, model, X, labels, **judged)
+    found["generated, new values"] = partial(
+        generated.func, model, X, np.where(y == 3, np.arange(N_SAMPLES)[:, None] % 9, y), **judged
+    )
+    pixels = (60 * X - 60 * X.min()).clip(0, 255).astype(np.uint8)
+    found["generated, pixels"] = partial(generated.func, model, pixels, y, **judged)
     twin = y.copy()
     twin[:40, 0] = (twin[:40, 0] + 1) % 4
     twin[40:70, 1] = (twin[40:70, 1] + 1) % 3
@@ -346,6 +353,18 @@ GROUPS = {
 @pytest.mark.parametrize("group", GROUPS)
 def test_metric_gives_what_was_recorded(group):
     check(FILE, group, GROUPS[group]())
+
+
+@pytest.mark.parametrize("name", sorted(set(REPORTED) - FITTED))
+def test_rounding_does_not_lift_scores_out_of_their_bounds(name):
+    metric, (factors, _) = REPORTED[name], data()["perfect"]
+    low, high = metric.bounds
+    for scale in (1.0, 0.1, 1 / 3, 0.7, 1e-3):
+        codes = factors * scale + [0.1, 1 / 3, 0.7]
+        given = (factors, codes) if metric.needs == "factors" else (codes,)
+        for options in [{}, {"average": None}] if "average" in metric.options else [{}]:
+            values = np.atleast_1d(metric.function(*given, **options))
+            assert low <= values.min() <= values.max() <= high
 
 
 if __name__ == "__main__":
