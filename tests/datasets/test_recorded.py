@@ -56,6 +56,37 @@ DO = {
     "make_pendulum": {"shadow_length": 5.0},
     "make_flow": {"water_height": 3.0},
 }
+# Several options together, and borders.
+TOGETHER = {
+    "make_candle_like": [
+        {"do": {"light": 1}, "twins": True},
+        {"design": "candle", "factors": {"scene": [9, 5]}},
+        {"confounding": 0.5, "factors": {"object": [0, 4]}},
+    ],
+    "make_superposition": [
+        {"n_features": 4, "n_dimensions": 4},
+        {"n_features": 3, "n_dimensions": 4},
+        {"density": np.linspace(0.1, 1, 12)},
+    ],
+    "make_transitions": [
+        {"make": (2, 2), "kind": "sparse", "n_changed": None},
+        {"make": (5, 4, 3), "n_samples": 40, "rate": 0.5},
+        {"make": datasets.make_xysquares, "n_samples": 3},
+        {"make": (1, 1)},
+    ],
+    "make_dependent_factors": [{"alpha": 0.5, "delta": 0.5, "beta": 0.5, "n_factors": 2}],
+    "make_nonlinear_ica": [
+        {"modulation": "scale", "distribution": "laplace", "n_sources": 1},
+        {"modulation": "mean", "n_features": 3, "n_sources": 3, "n_layers": 1},
+    ],
+    "make_encoded_factors": [
+        {"structure": structure, "encoder": encoder, "n_factors": 3}
+        for structure in ("dependent", "unbalanced", "binary")
+        for encoder in ("rotation", "overcomplete", "noisy", "random")
+    ],
+    "make_xysquares": [{"spacing": s, "image_size": 32} for s in (1, 4, 7)],
+    "make_dsprites": [{"dtype": "float32", "image_size": 32, "color": "random"}],
+}
 MAKERS = [name for name in datasets.__all__ if name.startswith("make_")]
 
 
@@ -77,6 +108,8 @@ def of_maker(name):
             if option == "indices":
                 del given["n_samples"]
             found[f"{option}={other}"] = partial(make, **given)
+    for i, options in enumerate(TOGETHER.get(name, [])):
+        found[f"together {i}"] = partial(make, **{**base, **options})
     return found
 
 
