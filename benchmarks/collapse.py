@@ -1,8 +1,10 @@
 """Active latents and scores over seeds, by initial weights: python benchmarks/collapse.py.
 
 Every fit is a row of the table --out, and is not run twice: stop the script whenever you like, or
-with --minutes, and run it again. A fit of the default size takes 20 to 60 s on one core; --images
-and --epochs make it shorter.
+with --minutes, and run it again. A fit of the default size takes 15 to 20 s of one core. The tables
+of the documentation are written by
+
+    python benchmarks/collapse.py --out docs/guide/collapse_fits.csv --table docs/guide/collapse.csv
 """
 
 import argparse
@@ -18,7 +20,6 @@ import torch
 from sklearn_disent.datasets import make_dsprites, make_shapes3d, make_transformed_digits
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.metrics import mig_score, sap_score
-from sklearn_disent.model_selection import compare_models
 from sklearn_disent.models import BetaVAE, LinearSchedule
 
 SETS = {
@@ -30,8 +31,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "torch": {"module__init": "torch"},
     "he": {"module__init": "he"},
     "he_warm_up": {"module__init": "he", "beta": LinearSchedule(0.0, 4.0, n_steps=200)},
-    "he_slow": {"module__init": "he", "lr": 3e-4},
 }
+BEFORE = "torch"
+SCORES = {"elbo": "ELBO", "mig": "MIG", "sap": "SAP"}
 FIELDS = ("set", "variant", "images", "epochs", "seed", "active", "elbo", "mig", "sap", "seconds")
 
 
@@ -68,38 +70,62 @@ def append(out: Path, row: dict[str, Any]) -> None:
         writer.writerow(row)
 
 
-def summarize(rows: list[dict[str, str]], variants: list[str]) -> None:
-    """Seeds without an active latent, and scores with intervals over the seeds all have."""
-    for name in SETS:
-        found = {v: {r["seed"]: r for r in rows if (r["set"], r["variant"]) == (name, v)}
-                 for v in variants}  # fmt: skip
-        seeds = sorted(set.intersection(*map(set, found.values())), key=int)
-        if not seeds:
-            continue
-        print(f"\n{name}, {len(seeds)} seeds")
-        for variant, by_seed in found.items():
-            active = np.array([int(by_seed[seed]["active"]) for seed in seeds])
-            print(
-                f"  {variant:<12} active latents: least {active.min()}, median "
-                f"{np.median(active):g}; none in {(active == 0).sum()} of {len(seeds)} seeds"
-            )
-        if len(seeds) > 1 and len(variants) > 1:
-            scores = {
-                variant: {m: [float(by_seed[seed][m]) for seed in seeds] for m in ("mig", "sap")}
-                for variant, by_seed in found.items()
-            }
-            print(compare_models(scores))
+def summarize(rows: list[dict[str, str]]) -> list[dict[str, Any]]:
+    """A row per set and variant, over all its seeds; wins are those at seeds both have."""
+    cells: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+    for row in rows:
+        cells.setdefault((row["set"], row["variant"]), {})[row["seed"]] = row
+    return [
+        {"images": name, "initial weights": variant, "seeds": len(by_seed)}
+        | _actives(by_seed)
+        | {label: _mean(by_seed, key) for key, label in SCORES.items()}
+        | {f"{label} wins": _wins(by_seed, cells.get((name, BEFORE), {}), key)
+           for key, label in SCORES.items()}
+        for (name, variant), by_seed in sorted(cells.items(), key=_in_order)
+    ]  # fmt: skip
+
+
+def _in_order(cell: tuple[tuple[str, str], Any]) -> tuple[int, int]:
+    name, variant = cell[0]
+    return list(SETS).index(name), list(VARIANTS).index(variant)
+
+
+def _actives(by_seed: dict[str, dict[str, str]]) -> dict[str, Any]:
+    active = np.array([int(row["active"]) for row in by_seed.values()])
+    return {
+        "seeds with all dead": int((active == 0).sum()),
+        "fewest active": int(active.min()),
+        "median active": f"{np.median(active):g}",
+    }
+
+
+def _mean(by_seed: dict[str, dict[str, str]], key: str) -> str:
+    """Mean and standard deviation over seeds."""
+    values = np.array([float(row[key]) for row in by_seed.values()])
+    digits = 1 if key == "elbo" else 3
+    spread = f" ± {values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
+    return f"{values.mean():.{digits}f}{spread}"
+
+
+def _wins(by_seed: dict[str, dict[str, str]], before: dict[str, dict[str, str]], key: str) -> str:
+    shared = before.keys() & by_seed.keys()
+    if by_seed is before or not shared:
+        return ""
+    wins = sum(float(by_seed[seed][key]) > float(before[seed][key]) for seed in shared)
+    return f"{wins} of {len(shared)}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
-    parser.add_argument("--variants", nargs="+", default=["torch", "he"], choices=VARIANTS)
+    parser.add_argument("--variants", nargs="+", default=[BEFORE, "he"], choices=VARIANTS)
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--images", type=int, default=2000)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--images", type=int, default=1000)
     parser.add_argument("--epochs", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=np.inf, help="no fit begins after these")
-    parser.add_argument("--out", type=Path, default=Path("collapse.csv"))
+    parser.add_argument("--out", type=Path, default=Path("collapse.csv"), help="a row per fit")
+    parser.add_argument("--table", type=Path, help="a row per set and variant")
     args = parser.parse_args()
 
     torch.set_num_threads(1)
@@ -109,7 +135,7 @@ def main() -> None:
         name: SETS[name](args.images, image_size=32, random_state=0, return_X_y=True)
         for name in args.sets
     }
-    for seed in range(args.seeds):
+    for seed in range(args.first_seed, args.first_seed + args.seeds):
         for name, (X, y) in data.items():
             for variant in args.variants:
                 key = (name, variant, str(args.images), str(args.epochs), str(seed))
@@ -119,8 +145,14 @@ def main() -> None:
                 append(args.out, row)
                 print(" ".join(str(row[field]) for field in FIELDS), flush=True)
     size = (str(args.images), str(args.epochs))
-    rows = [row for row in read(args.out) if (row["images"], row["epochs"]) == size]
-    summarize(rows, args.variants)
+    table = summarize([row for row in read(args.out) if (row["images"], row["epochs"]) == size])
+    for row in table:
+        print(", ".join(f"{name}: {value}" for name, value in row.items() if value != ""))
+    if args.table:
+        with args.table.open("w", newline="") as file:
+            writer = csv.DictWriter(file, table[0], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(table)
 
 
 if __name__ == "__main__":

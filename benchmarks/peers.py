@@ -4,10 +4,10 @@
 into docs/guide/speed.rst. All times are processor times of one thread, in one process, ours and
 theirs in turns, the shortest of a few runs: on a busy machine their ratios still mean something.
 
-Peers are functions of arrays: those of disent and of disentanglement_lib if they can be imported
-(``pip install --no-deps disent disentanglement-lib gin-config absl-py six``), and the usual loops
-over scikit-learn. What the packages import for training only, tensorflow and torchvision, is
-replaced by empty stand-ins.
+Peers are functions of arrays: those of disent, of latte and of disentanglement_lib if they can be
+imported (``pip install --no-deps --ignore-requires-python disent latte-metrics disentanglement-lib
+gin-config absl-py six``), and the usual loops over scikit-learn. What the packages import for
+training only, tensorflow and torchvision, is replaced by empty stand-ins.
 """
 
 import importlib
@@ -200,6 +200,17 @@ def _disent() -> list[Pair]:
     ]  # fmt: skip
 
 
+def _latte() -> list[Pair]:
+    """Its MIG and its modularity are of another definition: of information by neighbors."""
+    package = _imported("latte.functional.disentanglement", ("sap",))
+    if package is None:
+        return []
+    return [
+        Pair("sap (r2)", lambda y, z: metrics.sap_score(y, z, method="r2"), "latte",
+             lambda y, z: package["sap"].sap(z, y * 1.0)),
+    ]  # fmt: skip
+
+
 def _disentanglement_lib() -> list[Pair]:
     names = ("mig", "sap_score", "modularity_explicitness", "irs", "unsupervised_metrics", "utils")
     package = _imported("disentanglement_lib.evaluation.metrics", names)
@@ -253,7 +264,7 @@ def compare(factors: Array, codes: Array, n_rounds: int) -> list[tuple[str, ...]
     rows = []
     # Behind all others: packages that are installed are found first.
     sys.meta_path.append(_StandIns(*_ONLY_FOR_TRAINING))
-    for pair in [*_scikit_learn(), *_disent(), *_disentanglement_lib()]:
+    for pair in [*_scikit_learn(), *_disent(), *_latte(), *_disentanglement_lib()]:
         times = []
         try:
             for _ in range(n_rounds):

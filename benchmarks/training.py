@@ -9,11 +9,13 @@ difference between their mean losses shows that they do the same work. Where pyt
     python benchmarks/training.py --models   # images/s of all models, cost relative to BetaVAE
     python benchmarks/training.py --memory   # peak memory of fit on 100,000 images
     python benchmarks/training.py --limit    # FactorVAE, and what its discriminator costs alone
+    python benchmarks/training.py --cores    # one fit with one torch thread and with two
 """
 
 import argparse
 import copy
 import multiprocessing
+import os
 import resource
 import subprocess
 import sys
@@ -253,6 +255,24 @@ def limit(batch_size: int, n_steps: int, n_repeats: int) -> None:
     )
 
 
+def cores(batch_size: int, n_steps: int, n_repeats: int) -> None:
+    """One fit with one thread and with two, in turn: time on the wall, and work in all."""
+    X = make_dsprites(batch_size * n_steps, random_state=0).images
+    times: dict[int, list[tuple[float, float]]] = {1: [], 2: []}
+    for _ in range(n_repeats):
+        for n_threads, own in times.items():
+            torch.set_num_threads(n_threads)
+            vae = BetaVAE(batch_size=batch_size, max_epochs=1, random_state=0)
+            start, work = time.perf_counter(), time.process_time()
+            vae.fit(X)
+            own.append((time.perf_counter() - start, time.process_time() - work))
+    (one, less), (two, more) = (np.min(own, axis=0) for own in times.values())
+    print(
+        f"batch {batch_size}: two threads are {one / two:.2f} times as fast as one on the wall, "
+        f"for {more / less:.2f} times the processor time ({os.getloadavg()[0]:.1f} others waited)"
+    )
+
+
 def memory() -> None:
     """Peak memory with and without the fit, each in a process of its own."""
     code = (
@@ -284,6 +304,7 @@ if __name__ == "__main__":
     parser.add_argument("--memory", action="store_true", help="measure memory instead of speed")
     parser.add_argument("--models", action="store_true", help="all models, relative to BetaVAE")
     parser.add_argument("--limit", action="store_true", help="FactorVAE and its discriminator")
+    parser.add_argument("--cores", action="store_true", help="one thread against two")
     parser.add_argument("--threads", type=int, default=1, help="torch threads")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=4)
@@ -294,6 +315,9 @@ if __name__ == "__main__":
     elif options.limit:
         for batch_size, share in ((64, 1), (256, 4)):
             limit(batch_size, options.steps // share, options.repeats)
+    elif options.cores:
+        for batch_size, share in ((64, 1), (256, 4)):
+            cores(batch_size, options.steps // share, options.repeats)
     elif options.models:
         for batch_size, share in ((64, 1), (256, 4)):
             costs(batch_size, options.steps // share, options.repeats)

@@ -61,7 +61,7 @@ def load_data():
 
 def run_sweep(X, y, cv):
     search = GridSearchCV(
-        BetaVAE(N_COMPONENTS, batch_size=32, max_epochs=24, module__init="he", random_state=0),
+        BetaVAE(N_COMPONENTS, batch_size=32, max_epochs=24, random_state=0),
         {"beta": BETAS},
         scoring={name: get_scorer(name) for name in ("mig", "sap", "modularity", "elbo")},
         refit="mig",

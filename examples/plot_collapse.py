@@ -20,7 +20,6 @@ X = dsprites.images
 common = {
     "n_components": 5,
     "architecture": "mlp",
-    "module__init": "he",
     "max_epochs": 20,
     "random_state": 0,
 }

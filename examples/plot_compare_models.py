@@ -23,7 +23,7 @@ X, y = dsprites.images, dsprites.target[:, [1, 3, 4]]
 # Three models, four seeds each. A single search with more parameters beside ``random_state`` would
 # do as well: then every setting is a model.
 
-common = {"n_components": 5, "architecture": "mlp", "module__init": "he", "max_epochs": 20}
+common = {"n_components": 5, "architecture": "mlp", "max_epochs": 20}
 models = {
     "BetaVAE": BetaVAE(beta=1.0, **common),
     "with labels of 20 %": BetaVAE(beta=1.0, guidance=Labels("l2", n_labeled=0.2), **common),

@@ -44,7 +44,6 @@ vae = BetaVAE(
     n_components=5,
     beta=1.0,
     architecture="mlp",
-    module__init="he",
     max_epochs=25,
     device="auto",
     random_state=0,

@@ -40,7 +40,6 @@ def objective(trial):
         n_components=trial.suggest_int("n_components", 3, 8),
         beta=trial.suggest_float("beta", 0.5, 16.0, log=True),
         architecture="mlp",
-        module__init="he",
         max_epochs=16,
         callbacks=[Pruner(trial)],
         random_state=0,

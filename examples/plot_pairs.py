@@ -22,7 +22,6 @@ X, y = dsprites.images, dsprites.target[:, [1, 3, 4]]
 common = {
     "n_components": 5,
     "architecture": "mlp",
-    "module__init": "he",
     "max_epochs": 25,
     "random_state": 0,
 }

@@ -58,7 +58,7 @@ def freed_memory_kept(enabled: bool = True) -> Iterator[None]:
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_disent.models import VAE, freed_memory_kept
-    >>> X = load_digits().data
+    >>> X = load_digits().data[:200]
     >>> with freed_memory_kept(enabled=False):  # fit leaves the allocator alone
     ...     vae = VAE(n_components=2, max_epochs=1, random_state=0).fit(X)
     """

@@ -163,7 +163,17 @@ def test_output_of_other_numbers_or_words_is_noticed():
 SHOWN = ("README", "quickstart")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+# Pages whose code takes seconds.
+LONG = ("causality", "generators", "labels", "logic", "report", "saving")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else [])
+        for page in PAGES
+    ],
+)
 def test_code_of_page_runs_without_a_warning(page, request, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = page.read_text()
@@ -297,3 +307,19 @@ def test_documentation_builds_without_warnings(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "html" / "index.html").is_file()
+
+
+def test_table_of_collapse_is_that_of_its_fits():
+    path = ROOT / "benchmarks" / "collapse.py"
+    if not path.exists():
+        pytest.skip("benchmarks are not here")
+    spec = importlib.util.spec_from_file_location("collapse", path)
+    collapse = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(collapse)
+    guide = DOCS / "guide"
+    expected = collapse.summarize(collapse.read(guide / "collapse_fits.csv"))
+    expected = [{name: str(value) for name, value in row.items()} for row in expected]
+    assert collapse.read(guide / "collapse.csv") == expected
+    by_default = [row for row in expected if row["initial weights"] == "he"]
+    assert [row["images"] for row in by_default] == list(collapse.SETS)
+    assert all(row["seeds with all dead"] == "0" for row in by_default)

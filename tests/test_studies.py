@@ -341,3 +341,15 @@ def test_audit_tells_misses_from_false_alarms(monkeypatch):
     assert seeing.scaled["nonlinear"] == pytest.approx(0.25)
     # Where lower is better, perfect codes that score above noise say that nothing is seen.
     assert not verdicts.loc["blind"].asked.any()
+
+
+def test_paired_interval_is_students():
+    module = load_module()
+    found = module.paired([1.0, 2.0, 3.0])
+    # Student's t of two degrees of freedom at 95 % is 2.919986.
+    np.testing.assert_allclose(
+        found, (2.0, 2 - 2.919986 / 3**0.5, 2 + 2.919986 / 3**0.5), rtol=1e-6
+    )
+    assert found.outcome() == "HOLDS"
+    assert module.paired([-1.0, 2.0, 3.0]).outcome() == "NOT DECIDED"
+    assert not np.isfinite(module.paired([1.0])).any()

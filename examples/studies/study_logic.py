@@ -197,12 +197,17 @@ def score(y, codes):
     }
 
 
+def net_of(study, **params):
+    # Initial weights are those with which the stored results were made.
+    return {"module__init": "torch", **study["net"], **params}
+
+
 def fit_and_score(study, method, weight, share, seed):
     X, y = data_of(study)
     train = slice(study["n_train"])
     rest = slice(study["n_train"], None)
     n_labeled = share if 0 < share < 1 else None
-    model = METHODS[method](weight, n_labeled, random_state=seed, **study["net"])
+    model = METHODS[method](weight, n_labeled, **net_of(study, random_state=seed))
     with warnings.catch_warnings():
         # Of latents that are dead, and of a diameter with a maximum: both are results here.
         warnings.simplefilter("ignore")
@@ -229,7 +234,7 @@ def measure_places(settings, max_epochs, seed, weight, weight_product):
     """Scores of ``l2`` whose labels are the mean codes of each value of a factor in ``product``."""
     X, y = data_of(settings)
     train, rest = slice(settings["n_train"]), slice(settings["n_train"], None)
-    net = {**settings["net"], "max_epochs": max_epochs, "random_state": seed}
+    net = net_of(settings, max_epochs=max_epochs, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of latents that are dead
         teacher = METHODS["product"](weight_product, 0.1, **net).fit(X[train], y[train])

@@ -196,7 +196,11 @@ def split(study):
 
 def make_models(study, n_rows):
     steps_per_epoch = -(-n_rows // study["common"]["batch_size"])
-    common = {**study["common"], "max_epochs": -(-study["n_steps"] // steps_per_epoch)}
+    common = {
+        **study["common"],
+        "max_epochs": -(-study["n_steps"] // steps_per_epoch),
+        "module__init": "torch",  # with which the stored results were made
+    }
     return [
         VAE(**common),
         BetaVAE(beta=4.0, **common),

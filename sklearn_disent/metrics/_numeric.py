@@ -96,6 +96,19 @@ def by_class(classes: NDArray) -> NDArray[np.intp]:
     return np.argsort(classes.astype(np.uint16) if is_short else classes, kind="stable")
 
 
+def compressed(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``np.unique(labels, return_inverse=True)[1]`` of labels from 0 on, in the same order.
+
+    By counting where there are not many more numbers than rows: a time that is linear in the rows.
+    """
+    n_labels = int(labels.max(initial=-1)) + 1
+    if n_labels > 4 * len(labels):
+        return np.unique(labels, return_inverse=True)[1]
+    is_there = np.zeros(n_labels, dtype=np.int64)
+    is_there[labels] = 1
+    return (np.cumsum(is_there) - 1)[labels]
+
+
 def squared_distances(one: Floats, two: Floats) -> Floats:
     """Squared Euclidean distances by one matrix product, faster than SciPy's `cdist`.
 

@@ -97,10 +97,10 @@ class InfoGAN(AdversarialMixin, BaseNet):
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_disent.models import InfoGAN
-    >>> X = load_digits().images / 16.0
+    >>> X = load_digits().images[:200] / 16.0
     >>> gan = InfoGAN(n_components=2, max_epochs=1, random_state=0).fit(X)
     >>> gan.transform(X).shape, gan.sample(3, random_state=0).shape
-    ((1797, 2), (3, 8, 8))
+    ((200, 2), (3, 8, 8))
     """
 
     _prefixes = ("discriminator_optimizer", *BaseNet._prefixes)
@@ -137,6 +137,8 @@ class InfoGAN(AdversarialMixin, BaseNet):
 
     def _make_pair(self, kwargs: dict[str, Any]) -> tuple[nn.Module, nn.Module]:
         shape = self.input_shape_
+        if kwargs.get("init", "auto") == "auto":
+            kwargs = {**kwargs, "init": "torch"}  # with which its defaults were measured
         if self.architecture == "auto" and len(shape) == 3 and min(shape[1:]) >= 8:
             return make_gan_pair(shape, self.n_components, self.n_noise, **kwargs)
         n_inputs, n_outputs = self.n_components + self.n_noise, 1 + 2 * self.n_components

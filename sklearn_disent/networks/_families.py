@@ -137,7 +137,7 @@ def make_pair(
     n_outputs: PositiveInt | None = None,
     channels: Sizes | None = None,
     hidden_sizes: Sizes | None = None,
-    init: Literal["torch", "he"] = "torch",
+    init: Literal["auto", "he", "torch"] = "auto",
 ) -> tuple[nn.Module, nn.Module]:
     """Build the encoder and the decoder of a family.
 
@@ -164,9 +164,11 @@ def make_pair(
         Widths of the encoder's hidden dense layers. The decoder has them in reverse order;
         "chen_mlp" puts one more layer of the last width first, and the decoder of "locatello_sbd"
         has no dense layers. None takes those of the family.
-    init : {"torch", "he"}, default="torch"
-        Initial weights: torch's own, or He's. torch's shrink activations from layer to layer, and
-        a VAE may then ignore its codes for many epochs before it starts to learn; He's do not.
+    init : {"auto", "he", "torch"}, default="auto"
+        Initial weights: He's, or torch's own. torch's shrink activations from layer to layer, and
+        a VAE may then ignore its codes for many epochs before it starts to learn; He's do not, but
+        a loss may diverge where the input is large. "auto" takes He's for images, torch's for rows,
+        whose scale is not known.
 
     Returns
     -------
@@ -200,7 +202,7 @@ def make_pair(
     encoder, decoder = FAMILIES[name].build(
         name, input_shape, n_components, n_outputs, channels, hidden_sizes
     )
-    if init == "he":
+    if init == "he" or (init == "auto" and len(input_shape) == 3):
         he_init_(encoder)
         he_init_(decoder)
     return encoder, decoder

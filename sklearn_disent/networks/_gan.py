@@ -195,7 +195,7 @@ def make_gan_pair(
     *,
     channels: Sizes | None = None,
     hidden_sizes: Sizes | None = None,
-    init: Literal["torch", "he"] = "torch",
+    init: Literal["he", "torch"],  # "auto" is for the caller to settle
 ) -> tuple[nn.Module, nn.Module]:
     """Discriminator and generator, with the options of :func:`make_pair`."""
     hidden = (1024, 128) if hidden_sizes is None else hidden_sizes

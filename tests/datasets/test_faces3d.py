@@ -101,6 +101,7 @@ def test_faces_every_class_shows(factor):
     assert (differences + 100 * np.eye(size)).min() > 0.8
 
 
+@pytest.mark.slow
 def test_faces_pose_and_light_can_be_read_by_a_linear_model():
     faces = make_faces3d_like(
         900, factors={"identity": 3}, image_size=32, random_state=0, cache=False
@@ -188,6 +189,7 @@ def test_faces_few_views_are_not_written(tmp_path, fresh_table):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_faces_cache_that_cannot_be_written_costs_only_time(tmp_path, fresh_table):
     fresh_table()
     (tmp_path / "sklearn_disent").write_text("a file where the folder should be")

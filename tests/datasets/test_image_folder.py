@@ -140,6 +140,7 @@ def test_messages(tmp_path, folder):
         load(folder, size=(3, 4, 5))
 
 
+@pytest.mark.slow
 def test_model_fits_the_memory_map(folder):
     from sklearn_disent.models import VAE
 

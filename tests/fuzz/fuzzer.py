@@ -119,7 +119,7 @@ def small_models() -> Iterator[None]:
         options = {"n_estimators": 3, "max_features": None, "min_samples_leaf": 2}
         return ExtraTreesClassifier(**options), ExtraTreesRegressor(**options)
 
-    def probe(capacity: int, n_codes: int) -> Any:
+    def probe(capacity: int) -> Any:
         return ExtraTreesRegressor(3, max_features=None, max_leaf_nodes=capacity + 1)
 
     with (

@@ -143,6 +143,7 @@ def test_report_table_shows_values_and_intervals(report, written):
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text)
 
 
+@pytest.mark.slow
 def test_report_shows_chance_on_request(images):
     y = images[1]
     report = DisentanglementReport.from_estimator(
@@ -333,6 +334,7 @@ def test_sliders_move_and_a_phone_need_not_scroll_sideways(report, tmp_path):
     assert int(width) <= int(room) <= 390
 
 
+@pytest.mark.slow
 def test_report_scores_topology_on_request(vae, images):
     options = {"n_samples": 60, "n_values": 2, "n_repeats": 4, "max_holes": 20}
     report = DisentanglementReport.from_estimator(
@@ -362,6 +364,7 @@ def many(n_factors, n_rows=60):
     return PCA(3).fit(X), X, y
 
 
+@pytest.mark.slow
 def test_dollars_in_names_are_dollars(images):
     names = ["US$ and A$", r"$\frac{", r"\$x$"]
     X, y = images[0].reshape(120, -1), images[1][:, [0, 1, 0]]
@@ -376,6 +379,7 @@ def test_dollars_in_names_are_dollars(images):
         assert shown._preprocess_math(shown.get_text())[1] is False
 
 
+@pytest.mark.slow
 def test_of_many_factors_some_are_drawn_and_named():
     pca, X, y = many(100)
     report = DisentanglementReport.from_estimator(pca, X, y, n_resamples=0, n_permutations=0)

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +109,7 @@ def test_exact_operations_make_zero_and_true_the_same(predicate, semantics):
     assert predicate.guarantee(exact) == Guarantee(True, True)
 
 
+@pytest.mark.slow
 def test_theorem_1_in_every_semantics():
     swapped = Function("m", B2, [(0, 0), (1, 0), (0, 1), (1, 1)])
     both = [constant_curried(m) | product_function(m) for m in (PRODUCT, swapped)]

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn_disent.metrics._numeric import (
     by_class,
     column_range,
+    compressed,
     gaussian_entropy,
     gaussian_kl,
     squared_distances,
@@ -78,3 +79,11 @@ def test_classes_are_sorted_as_by_numpy(high):
     classes = np.random.default_rng(0).integers(high, size=500)
     for given in (classes, -classes, classes[:0]):
         np.testing.assert_array_equal(by_class(given), np.argsort(given, kind="stable"))
+
+
+@pytest.mark.parametrize("largest", [5, 39, 10**6])
+def test_compressed_labels_are_those_of_unique(largest):
+    labels = np.random.default_rng(0).integers(largest + 1, size=40)
+    expected = np.unique(labels, return_inverse=True)[1]
+    np.testing.assert_array_equal(compressed(labels), expected)
+    assert compressed(labels[:0]).size == 0

@@ -265,6 +265,7 @@ def test_report_is_an_object_of_all_forms():
     assert report == disentanglement_report(factors, codes, per_factor=True, **options)
 
 
+@pytest.mark.slow
 def test_values_per_factor_are_means_over_factors():
     """Whatever metric asks about factors and has an average is one value per factor."""
     rng = np.random.default_rng(0)

@@ -150,6 +150,7 @@ def cached_search(tmp_path_factory):
     return search_of(model, grid, (X, y)), X, y, folder
 
 
+@pytest.mark.slow
 def test_ranking_of_a_cached_search_fits_nothing(cached_search):
     search, X, y, folder = cached_search
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("output.pkl")}

@@ -176,6 +176,7 @@ def test_validation_rows_and_callbacks_work_with_two_optimisers(images):
     assert fitted.count == len(list(vae.module_.parameters()))
 
 
+@pytest.mark.slow
 def test_discriminator_learns_to_tell_dependent_codes(images):
     # gamma = 0: nothing lowers the total correlation, and the discriminator finds it.
     params = {**TINY, "max_epochs": 120, "discriminator__hidden_sizes": (64, 64)}
@@ -286,6 +287,7 @@ def test_infogan_steps_leave_no_gradient_in_each_other(images):
     assert all(gradient is None for gradient in seen["discriminator"])
 
 
+@pytest.mark.slow
 def test_infogan_codes_of_its_own_samples_are_read_back(images):
     params = {**TINY_GAN, "max_epochs": 150, "lr": 3e-3, "discriminator_lr": 1e-3}
     gan = InfoGAN(**params, coefficient=1.0).fit(images[0])

@@ -100,6 +100,7 @@ def test_importance_weighted_bound_is_tighter_and_grows(fitted):
     assert score == pytest.approx(bounds[2], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_importance_weighted_bound_reaches_a_known_likelihood():
     """Linear decoder, Gaussian likelihood: log p(x) has a closed form."""
     rng = np.random.default_rng(0)

@@ -63,6 +63,7 @@ def test_classifier_takes_uint8_as_intensities(blocks, judge):
     np.testing.assert_array_equal(flat, judge.predict_proba(X)[0])
 
 
+@pytest.mark.slow
 def test_classifier_of_flattened_images_and_of_rows(blocks):
     X, y = blocks
     rows, options = X.reshape(300, -1), {"max_epochs": 6, "random_state": 0}

@@ -68,7 +68,12 @@ def guided_cases(images):
         "FactorVAE, large boxes": (name, large, {"boxes": 3.0 * boxes}),
         "FactorVAE, l2, boxes": (name, both, {"y": y, "boxes": boxes}),
     }
-    return {key: (clone(MODELS[n]).set_params(**p), fit) for key, (n, p, fit) in cases.items()}
+    return {key: (as_recorded(n, **p), fit) for key, (n, p, fit) in cases.items()}
+
+
+def as_recorded(name, **params):
+    """A model of the common tests with the initial weights of the records."""
+    return clone(MODELS[name]).set_params(module__init="torch", **params)
 
 
 def result(model, X):
@@ -93,14 +98,14 @@ def agree(found, recorded, *, exactly):
 @pytest.fixture(scope="module")
 def same_arithmetic(images):
     """Whether this machine repeats a model without guidance to the last bit."""
-    found = result(clone(MODELS["BetaVAE"]).fit(images[0]), images[0])
+    found = result(as_recorded("BetaVAE").fit(images[0]), images[0])
     return found["history"] == REFERENCE["BetaVAE"]["history"]
 
 
 @pytest.mark.parametrize("name", [name for name in REFERENCE if ", " not in name])
 def test_models_without_guidance_give_the_recorded_values(images, same_arithmetic, name):
     X, y = images
-    found = result(clone(MODELS[name]).fit(X, y), X)
+    found = result(as_recorded(name).fit(X, y), X)
     agree(found, REFERENCE[name], exactly=same_arithmetic)
 
 
@@ -128,6 +133,7 @@ def test_every_vae_takes_labels_and_regions(images, model):
     assert_array_equal(half.fit(X, y, boxes=boxes_of(y)).transform(X), four.transform(X))
 
 
+@pytest.mark.slow
 def test_guidance_that_says_nothing_changes_nothing(images):
     class Silent(Guidance):
         def make_module(self, net):

@@ -181,6 +181,7 @@ def test_labels_change_the_codes_and_what_is_learnt(images, model, kind):
     assert all(not torch.equal(a, b) for a, b in zip(learnt, start))
 
 
+@pytest.mark.slow
 @every_kind()
 @pytest.mark.filterwarnings("ignore::sklearn_disent.exceptions.TrainingWarning")
 def test_terms_fall_in_training(images, small, kind):
@@ -241,6 +242,7 @@ def test_labels_may_be_a_single_factor_or_a_frame(images, small):
     assert_array_equal(clone(model).fit(X, frame).transform(X), clone(model).fit(X, y).transform(X))
 
 
+@pytest.mark.slow
 def test_columns_choose_factors_and_their_latents(images, small):
     X, y = images
     both = small(n_components=3, guidance=Labels("l2")).fit(X, y)

@@ -39,6 +39,7 @@ def test_closed_form_and_formula_train_alike():
     np.testing.assert_allclose(*codes, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_guidance_lowers_the_quantity():
     rule = properties.one_latent_per_factor()
     options = {**COMMON, "max_epochs": 15, "lr": 1e-2}

@@ -8,6 +8,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import GridSearchCV
 
+from sklearn_disent.datasets import make_dsprites, make_shapes3d, make_transformed_digits
 from sklearn_disent.exceptions import TrainingWarning
 from sklearn_disent.models import (
     HFSVAE,
@@ -107,9 +108,17 @@ def test_dead_latents_are_reported(images):
 def test_living_latents_are_not_reported(images):
     with warnings.catch_warnings():
         warnings.simplefilter("error", TrainingWarning)
-        vae = BetaVAE(**{**TINY, "max_epochs": 30}, beta=0.1).fit(images[0])
+        vae = BetaVAE(**{**TINY, "max_epochs": 30}, beta=0.1, module__init="torch").fit(images[0])
     variances = vae.transform(images[0]).var(0)
     assert vae.history_[-1, "active_latents"] == (variances > 0.01).sum() == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [make_dsprites, make_shapes3d, make_transformed_digits])
+def test_defaults_do_not_collapse(make):
+    """One seed of the 20 in docs/guide/collapse_fits.csv."""
+    X, _ = make(1000, image_size=32, random_state=0, return_X_y=True)
+    assert BetaVAE(random_state=0).fit(X).history_[-1, "active_latents"] >= 5
 
 
 # -- AnnealedVAE -----------------------------------------------------------------------------
@@ -159,6 +168,7 @@ def test_beta_tc_vae_logs_stratified_values_for_the_weighted_estimator(images):
     assert row["train_total_correlation_mws"] > row["train_total_correlation"] + 5
 
 
+@pytest.mark.slow
 def test_flow_prior_learns_and_shapes_samples_and_score(images):
     X, _ = images
     params = {**TINY, "max_epochs": 60, "lr": 1e-2}
@@ -210,6 +220,7 @@ def test_info_vae_at_its_limit_is_the_vae(images):
     assert loss == pytest.approx(vae.history_[0, "train_loss"], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_info_vae_draws_codes_towards_the_prior(images):
     X, _ = images
     params = {**TINY, "max_epochs": 40, "lr": 3e-3, "alpha": 1.0}

@@ -68,6 +68,7 @@ def test_loss_is_that_of_the_equation(candles, likelihood):
         assert error < 16 * 16 * 3
 
 
+@pytest.mark.slow
 def test_regions_improve_what_is_inside(candles):
     # Without any guidance the latents of so short a training are dead. Hence the same weight
     # inside and outside of the boxes: what is improved is the part that was asked for.

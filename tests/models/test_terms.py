@@ -183,6 +183,7 @@ def average(large, function):
     return torch.stack(values).mean(0).tolist()
 
 
+@pytest.mark.slow
 def test_kl_parts_of_20000_posteriors_have_the_published_size(large):
     # Over all rows: MI 9.87, TC 5.09, dwKL 0.01.
     z, mean, log_var, batches = large

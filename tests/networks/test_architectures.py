@@ -142,7 +142,7 @@ def test_initial_weights_of_a_seed_are_those_of_plain_torch(architecture, side):
     convolutions = stack(nn.ConvTranspose2d, up, 4, 2, 1)
     expected += stack(nn.Linear, dense_out) + convolutions
     torch.manual_seed(3)
-    pair = make_pair(architecture, (3, side, side), 10)
+    pair = make_pair(architecture, (3, side, side), 10, init="torch")
     for one, other in zip(weights(expected), weights(pair), strict=True):
         assert torch.equal(one, other)
 
@@ -224,6 +224,7 @@ def test_broadcast_decoder_tells_places_apart():
     assert inner.std() < 1e-6
 
 
+@pytest.mark.slow
 def test_grid_search_over_all_architectures():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 5, (24, 2))

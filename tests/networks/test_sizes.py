@@ -103,7 +103,7 @@ def test_auto_takes_convolutions_where_they_fit(shape, expected):
 
 
 @pytest.mark.parametrize("size", [(28, 28), (48, 48), (64, 48)])
-@pytest.mark.parametrize("model", [BetaVAE, InfoGAN])
+@pytest.mark.parametrize("model", [BetaVAE, pytest.param(InfoGAN, marks=pytest.mark.slow)])
 def test_estimators_fit_images_of_these_sizes(model, size):
     X = np.random.default_rng(0).random((6, *size, 3), dtype=np.float32)
     net = model(2, max_epochs=1, batch_size=3, random_state=0).fit(X)

@@ -34,6 +34,7 @@ from .._few_rows import few_rows
 from .._groups import Groups, projected
 from .._numeric import by_class, column_range, standardize
 from .._sharing import shared
+from .._softmax import SoftmaxRegression
 from .._threads import one_thread
 from .._validation import (
     Checked,
@@ -51,6 +52,8 @@ Method = Literal["knn", "binned"]
 
 # Relative to the standard deviation of a code: separates equal values and changes nothing else.
 _TIE_NOISE = 1e-10
+# Beyond these, the quicker solver.
+_MANY_ROWS = 5000
 
 
 @with_matrix
@@ -351,7 +354,9 @@ def infoe_score(
     loss is that of the samples the model was fitted to: with few samples and many codes it is
     optimistic. The loss of the model without codes is the logarithm of the number of classes.
     Where codes separate the classes the regression does not converge: the score falls short of 1
-    by about 1e-4, an amount that depends on the solver. A predictor that does worse than
+    by about 1e-4, an amount that depends on the solver. More than 5,000 rows are left to a solver
+    of the same regression that is several times faster, and closer to its minimum: the score
+    differs by about 1e-5 from that of scikit-learn's. A predictor that does worse than
     chance scores 0. For continuous factors the score is the share of variance that linear
     regression explains.
 
@@ -537,7 +542,8 @@ def _predictive_information(
     predictor: Any,
 ) -> float:
     if predictor is None:
-        predictor = LogisticRegression(C=np.inf, max_iter=100)
+        is_long = len(y) > _MANY_ROWS
+        predictor = SoftmaxRegression(penalty=0.0) if is_long else LogisticRegression(C=np.inf)
     counts = np.bincount(y, weight)
     # Balanced classes: each has the same weight in all.
     balance = counts.sum() / (len(counts) * counts)[y]

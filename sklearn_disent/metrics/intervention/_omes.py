@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._params import Average, FactorBins, NanPolicy, Share, validated
 from .._aggregation import Score, average_of
-from .._numeric import column_range, standardize
+from .._numeric import column_range, compressed, standardize
 from .._sharing import shared
 from .._validation import (
     Checked,
@@ -150,14 +150,15 @@ def _response(data: Checked, partners: str) -> tuple[NDArray[np.float64], NDArra
     names = np.flatnonzero(varied_factors(data.factors, warn=False))
     response = np.zeros((data.factors.shape[1], data.codes.shape[1]))
     used = np.zeros(len(response), dtype=bool)
-    codes = standardize(data.codes)
+    # Column by column in memory.
+    codes = np.ascontiguousarray(standardize(data.codes).T)
     for k in names.tolist():
         label, y = label_of_others(data.factors, names, k), data.factors[:, k]
         rows = _varies_within(label, y)
         used[k] = rows.any()
         if used[k]:
-            group = np.unique(label[rows], return_inverse=True)[1]
-            response[k] = 1.0 - _pair_correlation(codes[rows], group, y[rows], partners)
+            group = compressed(label[rows])
+            response[k] = 1.0 - _pair_correlation(codes[:, rows], group, y[rows], partners)
     if (names_without := names[~used[names]]).size:
         warn_degenerate(
             f"factors {names_without.tolist()} have no two rows that differ in them alone and are "
@@ -177,23 +178,27 @@ def _varies_within(label: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np
 def _pair_correlation(
     codes: NDArray[np.float64], group: NDArray[np.int64], y: NDArray[np.int64], partners: str
 ) -> NDArray[np.float64]:
-    """Absolute correlation of each code in the two rows of a pair, over all pairs of a group."""
+    """Absolute correlation of each code in the two rows of a pair, over all pairs of a group.
+
+    Codes are (n_codes, n).
+    """
     size = np.bincount(group).astype(float)
     # How many partners a row has: its group, or what differs there.
-    cell = np.unique(group * (y.max() + 1) + y, return_inverse=True)[1]
+    cell = compressed(group * (y.max() + 1) + y)
     n_alike = np.bincount(cell)[cell] if partners == "different" else np.zeros(len(y))
     n_partners = size[group] - n_alike
     n_pairs = np.bincount(group, n_partners)
     # A group weighs as many rows as it has, whatever its number of pairs.
     weight = (size / n_pairs)[group] / len(y)
-    result = np.zeros(codes.shape[1])
-    for j, z in enumerate(codes.T):
+    result = np.zeros(len(codes))
+    for j, z in enumerate(codes):
         partner_sum = np.bincount(group, z)[group]
         if partners == "different":
             partner_sum = partner_sum - np.bincount(cell, z)[cell]
-        mean = (weight * n_partners) @ z
-        covariance = (weight * partner_sum) @ z - mean**2
-        variance = (weight * n_partners) @ z**2 - mean**2
+        weighted = weight * z
+        mean = weighted @ n_partners
+        covariance = weighted @ partner_sum - mean**2
+        variance = (weighted * z) @ n_partners - mean**2
         # A code that stays the same wherever there are pairs does not respond.
         ratio = covariance / variance if variance > 1e-12 else 1.0
         result[j] = min(abs(ratio), 1.0)

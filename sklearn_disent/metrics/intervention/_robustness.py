@@ -349,26 +349,31 @@ def robustness_of(data: Checked, q: float) -> NDArray[np.float64]:
 
     Entries may fall a little below zero, which ranks codes that are robust to nothing.
     """
-    centered = data.codes - data.codes.mean(axis=0)
-    varied, live = varied_factors(data.factors, warn=False), live_codes(centered, warn=False)
-    largest = np.where(live, np.abs(centered).max(axis=0), 1.0)
+    # Each code is contiguous: rows are put into order where they stay near the cache.
+    columns = np.ascontiguousarray(data.codes.T)
+    columns = columns - columns.mean(axis=1, keepdims=True)
+    varied, live = varied_factors(data.factors, warn=False), live_codes(data.codes, warn=False)
+    largest = np.where(live, np.abs(columns).max(axis=1), 1.0)
     matrix = np.zeros((len(varied), len(live)))
     for k in np.flatnonzero(varied):
         order = by_class(data.factors[:, k])
-        blocks = np.split(centered[order], np.cumsum(np.bincount(data.factors[:, k]))[:-1])
+        stops = np.cumsum(np.bincount(data.factors[:, k]))
+        blocks = np.split(columns[:, order], stops[:-1], axis=1)
         spread = np.mean([_deviation_quantile(block, q) for block in blocks], axis=0)
         matrix[k] = np.where(live, 1.0 - spread / largest, 0.0)
     return matrix
 
 
 def _deviation_quantile(block: NDArray, q: float) -> NDArray:
-    """q-quantile per column of |z - mean z|, linear between order statistics."""
-    deviation = np.abs(block - block.mean(axis=0))
-    position = q * (len(block) - 1)
+    """q-quantile of |z - mean z| along each row, linear between order statistics."""
+    deviation = np.abs(block - block.mean(axis=-1, keepdims=True))
+    n = block.shape[-1]
+    position = q * (n - 1)
     low = int(position)
-    high = min(low + 1, len(block) - 1)
-    ordered = np.partition(deviation, (low, high), axis=0)
-    return ordered[low] + (position - low) * (ordered[high] - ordered[low])
+    high = min(low + 1, n - 1)
+    deviation.partition((low, high), axis=-1)
+    one, two = deviation[..., low], deviation[..., high]
+    return one + (position - low) * (two - one)
 
 
 def _largest_deviations(data: Checked, *, warn: bool) -> NDArray[np.float64]:

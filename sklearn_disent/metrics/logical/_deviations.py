@@ -44,16 +44,20 @@ def _per_class(
 ) -> list[tuple[float, Floats]]:
     if deviation == "variance":
         return _variances(points, classes, weight)
-    # One sort serves all classes; the numbers of a line are sorted within their class as well.
-    flat = points.shape[1] == 1
-    order = np.lexsort((points[:, 0], classes)) if flat else by_class(classes)
-    stops = np.cumsum(np.bincount(classes))
+    order, stops = by_class(classes), np.cumsum(np.bincount(classes))[:-1]
     rows, shares = points[order], np.ones(len(order)) if weight is None else weight[order]
-    parts = zip(np.split(rows, stops[:-1]), np.split(shares, stops[:-1]))
-    measure = (_ON_LINE if flat else _IN_SPACE)[deviation]
-    if flat:
-        return [measure(part[:, 0], share) for part, share in parts]
-    return [measure(part, share) for part, share in parts]
+    parts = zip(np.split(rows, stops), np.split(shares, stops))
+    if points.shape[1] > 1:
+        return [_IN_SPACE[deviation](part, share) for part, share in parts]
+    return [_ON_LINE[deviation](*_sorted(part[:, 0], share, weight)) for part, share in parts]
+
+
+def _sorted(x: Floats, share: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """Numbers from small to large, and their weights; without them, many times faster."""
+    if weight is None:
+        return np.sort(x), share
+    order = np.argsort(x, kind="stable")
+    return x[order], share[order]
 
 
 def _variances(

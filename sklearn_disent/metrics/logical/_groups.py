@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from .._numeric import by_class, column_range
+from .._numeric import column_range, row_parts
 from .._validation import Checked
 from ._linear_fits import affine_design, least_squares
 
@@ -54,15 +54,24 @@ def explained_share(factors: NDArray, codes: Floats, weight: Floats | None) -> F
     width = column_range(codes)
     live = width > 0
     # At scale 1 no square overflows; the share has no scale.
-    scaled = codes / np.where(live, width, 1.0)
-    centred = scaled - np.average(scaled, axis=0, weights=weight)
-    total = weight @ centred**2
+    scale = np.where(live, width, 1.0)
+    mean = (
+        sum(weight[rows] @ (codes[rows] / scale) for rows in row_parts(len(codes))) / weight.sum()
+    )
+    n_classes = factors.max(axis=0, initial=0) + 1
+    sums = [np.zeros((codes.shape[1], n)) for n in n_classes]
+    total = np.zeros(codes.shape[1])
+    for rows in row_parts(len(codes)):
+        centred = np.ascontiguousarray((codes[rows] / scale - mean).T)
+        weighted = centred * weight[rows]
+        total += (weighted * centred).sum(axis=1)
+        for own, classes in zip(sums, factors[rows].T):
+            for j, column in enumerate(weighted):
+                own[j] += np.bincount(classes, column, own.shape[1])
     share = np.zeros((factors.shape[1], codes.shape[1]))
-    for k, classes in enumerate(factors.T):
-        order = by_class(classes)
-        starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
-        sums = np.add.reduceat((weight[:, None] * centred)[order], starts, axis=0)
-        between = (sums**2 / np.add.reduceat(weight[order], starts)[:, None]).sum(axis=0)
+    for k, own in enumerate(sums):
+        count = np.bincount(factors[:, k], weight)
+        between = np.divide(own**2, count, out=np.zeros_like(own), where=count > 0).sum(axis=1)
         np.divide(between, total, out=share[k], where=live)
     return share
 

@@ -35,7 +35,7 @@ CrossValidation = Annotated[Any, "cv_object"]
 
 # With more rows than these, mean contractions rest on quick distances, as many at once as stay in
 # the cache.
-_MANY_ROWS, _QUICK_CHUNK = 2000, 2**18
+_MANY_ROWS, _QUICK_CHUNK = 2000, 2**16
 
 
 @averaged

@@ -40,9 +40,14 @@ def affine_design(codes: Floats) -> Floats:
     if not live.any():
         return np.ones((len(codes), 1))
     scaled = standardize(codes[:, live])
-    left, size, _ = linalg.svd(scaled, full_matrices=False)
-    kept = size > size[0] * max(scaled.shape) * np.finfo(float).eps
-    return np.hstack([np.ones((len(codes), 1)), left[:, kept] * np.sqrt(len(codes))])
+    longest = max(scaled.shape)
+    left, size, _ = linalg.svd(scaled, full_matrices=False, overwrite_a=True, check_finite=False)
+    # The smallest come last.
+    rank = int((size > size[0] * longest * np.finfo(float).eps).sum())
+    design = np.empty((len(codes), rank + 1), order="F")
+    design[:, 0] = 1.0
+    np.multiply(left[:, :rank], np.sqrt(len(codes)), out=design[:, 1:])
+    return design
 
 
 def least_squares(design: Floats, targets: Floats, weight: Floats | None = None) -> Floats:

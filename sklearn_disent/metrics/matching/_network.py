@@ -119,20 +119,21 @@ class _Adam:
 
     def __init__(self, weights: Floats) -> None:
         self.weights, self.n_steps = weights, 0
-        self.mean, self.square = np.zeros_like(weights), np.zeros_like(weights)
+        self.total, self.squares = np.zeros_like(weights), np.zeros_like(weights)
 
     def move(self, slopes: Floats, rate: float) -> None:
         """One step; `slopes` are written over."""
         self.n_steps += 1
-        self.mean *= np.float32(_DECAY)
-        self.mean += np.float32(1 - _DECAY) * slopes
-        self.square *= np.float32(_SQUARE_DECAY)
+        # Sums instead of means: what they are too large by goes into the rate.
+        self.total *= np.float32(_DECAY)
+        self.total += slopes
+        self.squares *= np.float32(_SQUARE_DECAY)
         slopes *= slopes
-        slopes *= np.float32(1 - _SQUARE_DECAY)
-        self.square += slopes
-        unbiased = np.sqrt(1 - _SQUARE_DECAY**self.n_steps) / (1 - _DECAY**self.n_steps)
-        np.sqrt(self.square, out=slopes)
-        slopes += np.float32(_EPSILON)
-        np.divide(self.mean, slopes, out=slopes)
-        slopes *= np.float32(rate * unbiased)
+        self.squares += slopes
+        mean = (1 - _DECAY) / (1 - _DECAY**self.n_steps)
+        root = np.sqrt((1 - _SQUARE_DECAY) / (1 - _SQUARE_DECAY**self.n_steps))
+        np.sqrt(self.squares, out=slopes)
+        slopes += np.float32(_EPSILON / root)
+        np.divide(self.total, slopes, out=slopes)
+        slopes *= np.float32(rate * mean / root)
         self.weights -= slopes

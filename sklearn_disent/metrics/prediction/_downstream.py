@@ -199,12 +199,13 @@ def _accuracies(
     used = data.varied
     X, predictors = predictors_for(data, estimator, partial(_small_forests, max_depth))
     views = [X[:, [j]] for j in range(X.shape[1])] if code_selection == "best" else [X]
-    seeds = draw_seeds(rng, len(used), len(views))
+    # Codes of a factor compete on the same bootstraps, which are drawn once.
+    seeds = draw_seeds(rng, len(used))
     fitted = np.flatnonzero(used)
     tasks = [
-        Task(predictors[k], view, target_of(data, k, predictors[k]), *parts, seed)
+        Task(predictors[k], view, target_of(data, k, predictors[k]), *parts, seeds[k])
         for k in fitted.tolist()
-        for view, seed in zip(views, seeds[k])
+        for view in views
     ]
     one_by_one = estimator is None and code_selection == "best"
     score = partial(_small_forest_score, max_depth) if one_by_one else _predictor_score

@@ -9,6 +9,7 @@ faster they are.
 """
 
 import itertools
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -77,8 +78,8 @@ class _Sample(NamedTuple):
 
     tree: NDArray[np.int32]
     x: NDArray[np.float32]
-    y: NDArray[np.int32]
-    weight: NDArray[np.int32]
+    y: Ints
+    weight: Ints
 
 
 def _sample(drawn: Ints, x: NDArray[np.float32], y: Ints) -> _Sample:
@@ -87,10 +88,10 @@ def _sample(drawn: Ints, x: NDArray[np.float32], y: Ints) -> _Sample:
     counts = np.bincount((drawn + n * np.arange(n_trees)[:, None]).ravel(), minlength=n_trees * n)
     present = np.flatnonzero(counts)
     tree, row = np.divmod(present, n)
-    weight = counts[present].astype(np.int32)
-    return _Sample(tree.astype(np.int32), x[row], y[row].astype(np.int32), weight)
+    return _Sample(tree.astype(np.int32), x[row], y[row], counts[present])
 
 
+@lru_cache(maxsize=1)
 def _bootstraps(n: int, n_trees: int, random_state: int) -> Ints:
     """Rows that each tree sees (n_trees, n), as scikit-learn draws them."""
     rng = RandomState(random_state)
@@ -99,6 +100,7 @@ def _bootstraps(n: int, n_trees: int, random_state: int) -> Ints:
     for row, seed in zip(drawn, seeds):
         rng.seed(seed)  # a quarter of the time of a new one
         row[:] = rng.randint(0, n, n)
+    drawn.setflags(write=False)
     return drawn
 
 
@@ -110,93 +112,89 @@ def _ranks(order: Ints) -> Ints:
 
 def _grow(sample: _Sample, n_classes: int, max_depth: int) -> Forest:
     """The forest of a sample."""
-    tree, x, y, weight = sample
-    # Class after class, each in the order of the codes: in it, rows of a node and a class are
-    # neighbours at every depth.
-    group = tree * np.int32(n_classes) + y
-    order = by_class(group)
-    classes = _Classes(order, np.diff(group[order]) != 0, weight[order])
-    # Where a node may be cut, before this row: codes that are not too close to the one before.
-    apart = np.concatenate([[False], x[1:] > x[:-1] + _CLOSE])
-    starts = np.flatnonzero(np.diff(tree, prepend=-1))
+    rows = _rows(sample)
+    starts = np.flatnonzero(np.diff(sample.tree, prepend=-1))
     growing = np.ones(len(starts), dtype=bool)
     for _ in range(max_depth):
-        cuts = _best_cuts(starts, growing, apart, weight, classes)
+        cuts = _best_cuts(starts, growing, rows, n_classes)
         if len(cuts) == 0:
             break
         # Only the two parts of a node that was cut may be cut again.
-        grown = np.concatenate([starts, cuts])
-        new = np.zeros(len(x), dtype=bool)
+        new = np.zeros(len(sample.x), dtype=bool)
         new[cuts] = True
-        starts = np.sort(grown)
+        starts = np.sort(np.concatenate([starts, cuts]))
         is_cut = new[starts]
         growing = is_cut | np.append(is_cut[1:], False)
     return _leaves(starts, sample, n_classes)
 
 
-class _Classes(NamedTuple):
-    """All rows, class after class of each tree."""
+class _Rows(NamedTuple):
+    """What stays the same of all rows while trees grow."""
 
-    order: Ints
-    is_next: NDArray[np.bool_]
-    """Between which of them the next class, or the next tree, begins: (n - 1,)."""
-    weight: NDArray[np.int32]
+    y: Ints
+    weight: Ints
+    middle: Ints
+    """Twice the rows of earlier classes, or of the own class before this one, and its weight."""
+    floats: NDArray[np.float64]
+    """The weights once more, as NumPy counts with them."""
+    apart: NDArray[np.bool_]
+    """Whether a node may be cut before this row: its code is not too close to the one before."""
 
 
-def _best_cuts(
-    starts: Ints,
-    growing: NDArray[np.bool_],
-    apart: NDArray[np.bool_],
-    weight: NDArray[np.int32],
-    classes: _Classes,
-) -> Ints:
+def _rows(sample: _Sample) -> _Rows:
+    _, x, y, weight = sample
+    order = by_class(y)
+    middle = np.empty_like(weight)
+    middle[order] = 2 * np.cumsum(weight[order]) - weight[order]
+    apart = np.concatenate([[False], x[1:] > x[:-1] + _CLOSE])
+    return _Rows(y, weight, middle, weight.astype(np.float64), apart)
+
+
+def _best_cuts(starts: Ints, growing: NDArray[np.bool_], rows: _Rows, n_classes: int) -> Ints:
     """First row of the right part, for every node that is cut."""
-    lengths = np.diff(np.append(starts, len(apart)))
-    node = np.repeat(np.arange(len(starts), dtype=np.int32), lengths)
-    before, after = _same_class(node, classes)
-    # Sums of squared class counts, of all rows to the left of each row and from it on.
-    left = _excluding(weight * (2 * before + weight))
-    right = _excluding(weight * (2 * after + weight))
-    drawn = _excluding(weight)
-    ends = starts + lengths
-    sizes = drawn[ends] - drawn[starts]
-    growing = growing & (left[ends] - left[starts] < sizes**2)  # not of a single class
-    apart = apart & np.repeat(growing, lengths)
-    apart[starts] = False
-    n_left = (drawn[:-1] - np.repeat(drawn[starts], lengths)).astype(np.float64)
+    lengths = np.diff(np.append(starts, len(rows.y)))
+    # Indices and sums of 64-bit integers: NumPy takes many times as long for others.
+    cell = rows.y * len(starts)
+    cell += np.repeat(np.arange(len(starts)), lengths)
+    counts = np.bincount(cell, rows.floats, minlength=n_classes * len(starts)).astype(np.int64)
+    last = np.cumsum(counts)
+    in_node = counts.reshape(n_classes, -1)
+    sizes, squares = in_node.sum(axis=0), (in_node * in_node).sum(axis=0)
+    # A row adds w (2 c + w) to the sum of squared class counts on its left, where c rows of its
+    # node and class come before it, and takes w (2 C - 2 c - w) off that on its right.
+    grows, falls = (
+        rows.weight * (rows.middle - np.take(2 * count, cell)) for count in (last - counts, last)
+    )
+    n_left = _sums_before(rows.weight, starts, np.zeros_like(sizes), sizes)
     n_right = np.repeat(sizes, lengths) - n_left
-    sq_left = left[:-1] - np.repeat(left[starts], lengths)
-    sq_right = np.repeat(right[ends], lengths) - right[:-1]
+    sq_left = _sums_before(grows, starts, np.zeros_like(squares), squares)
+    sq_right = _sums_before(falls, starts, squares, np.zeros_like(squares))
     # In the operations of scikit-learn, in their order: what ties there must tie here.
     with np.errstate(invalid="ignore"):  # before the first row of a node, where it is not cut
-        gain = -n_right * (1.0 - sq_right / (n_right * n_right)) - n_left * (
-            1.0 - sq_left / (n_left * n_left)
-        )
-    gain[~apart] = -np.inf
-    best = np.repeat(np.maximum.reduceat(gain, starts), lengths)
-    reached = np.flatnonzero(apart & (gain == best))
-    return reached[np.diff(node[reached], prepend=-1) > 0]
+        impurity = _weighted(n_right, sq_right) + _weighted(n_left, sq_left)
+    apart = rows.apart & np.repeat(growing & (squares < sizes * sizes), lengths)
+    apart[starts] = False
+    impurity[~apart] = np.inf
+    best = np.repeat(np.minimum.reduceat(impurity, starts), lengths)
+    reached = np.flatnonzero(apart & (impurity == best))
+    # The first of equally good ones.
+    return reached[np.diff(np.searchsorted(starts, reached, side="right"), prepend=0) > 0]
 
 
-def _same_class(node: NDArray[np.int32], classes: _Classes) -> tuple[Ints, Ints]:
-    """For every row, how many rows of its node and class come before it and after it."""
-    own = node[classes.order]
-    change = np.flatnonzero(classes.is_next | (own[1:] != own[:-1]))
-    begin = np.concatenate([[0], change + 1])
-    length = np.diff(np.append(begin, len(own)))
-    so_far = _excluding(classes.weight)
-    first, last = so_far[begin], so_far[begin + length]
-    before, after = np.empty(len(own), dtype=np.int64), np.empty(len(own), dtype=np.int64)
-    before[classes.order] = so_far[:-1] - np.repeat(first, length)
-    after[classes.order] = np.repeat(last, length) - so_far[1:]
-    return before, after
+def _sums_before(values: Ints, starts: Ints, begin: Ints, end: Ints) -> Ints:
+    """Sums of the values before each row of a node, on top of `begin`, which arrive at `end`."""
+    sums = np.empty_like(values)
+    sums[0] = 0
+    sums[1:] = values[:-1]
+    sums[starts] += begin
+    sums[starts[1:]] -= end[:-1]
+    return np.cumsum(sums, out=sums)
 
 
-def _excluding(values: NDArray) -> Ints:
-    """Sums of all values before each place, and of all: (n + 1,)."""
-    sums = np.zeros(len(values) + 1, dtype=np.int64)
-    np.cumsum(values, out=sums[1:])
-    return sums
+def _weighted(size: Ints, squares: Ints) -> NDArray[np.float64]:
+    """Gini impurity times the number of rows."""
+    n = size.astype(np.float64)
+    return n * (1.0 - squares / (n * n))
 
 
 def _leaves(starts: Ints, sample: _Sample, n_classes: int) -> Forest:

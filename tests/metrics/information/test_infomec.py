@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import infoc_score, infoe_score, infom_score
+from sklearn_disent.metrics.information import _infomec
 from sklearn_disent.metrics.information._infomec import _excess_share, _neighbor_distance
 
 
@@ -115,6 +116,12 @@ def test_infoe_equals_balanced_log_loss(data):
         model = LogisticRegression(C=np.inf, class_weight="balanced").fit(scaled, y)
         expected.append(1 - log_loss(y, model.predict_proba(scaled)) / np.log(y.max() + 1))
     np.testing.assert_allclose(infoe_score(factors, codes, average=None), expected, atol=1e-6)
+
+
+def test_infoe_by_the_quicker_solver_is_the_same(data, monkeypatch):
+    few = infoe_score(*data, average=None)
+    monkeypatch.setattr(_infomec, "_MANY_ROWS", 0)
+    np.testing.assert_allclose(infoe_score(*data, average=None), few, atol=5e-5)
 
 
 def test_infoe_takes_any_classifier(data):

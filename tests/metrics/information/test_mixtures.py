@@ -149,6 +149,7 @@ def test_information_is_within_its_limits():
     assert own.mutual_info[0, 0] == pytest.approx(np.log(60), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_information_needs_little_memory():
     y, mean, std = toy(50_000, sizes=(3, 40))
     tracemalloc.start()
@@ -263,6 +264,7 @@ def test_mss_equals_loop():
     assert_allclose(found, expected / 6)
 
 
+@pytest.mark.slow
 def test_terms_of_20000_samples_have_the_known_values():
     """Independent latents: what MI cannot hold beyond log N appears as total correlation."""
     rng = np.random.RandomState(0)

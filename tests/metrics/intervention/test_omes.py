@@ -44,7 +44,7 @@ def test_sums_equal_all_pairs(partners):
     ]
     one, two = z[np.array(pairs).T]
     expected = abs(np.corrcoef(one, two)[0, 1])
-    assert _pair_correlation(z[:, None], group, y, partners)[0] == pytest.approx(expected)
+    assert _pair_correlation(z[None], group, y, partners)[0] == pytest.approx(expected)
 
 
 def test_response_is_the_total_effect():

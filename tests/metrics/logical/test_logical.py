@@ -388,6 +388,7 @@ TABLE_4 = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TABLE_4)
 def test_table_4_follows_from_pairs_of_a_hundred_samples(kind):
     data = make_logical_codes(kind, random_state=0)

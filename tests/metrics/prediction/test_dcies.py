@@ -4,9 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+from numpy.random import RandomState
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.linear_model import Ridge
 
 from sklearn_disent.metrics import dcies_explicitness_score, dcies_size_score
-from sklearn_disent.metrics.prediction._dcies import _explicitness
+from sklearn_disent.metrics.prediction._dcies import _explicitness, _fourier
 
 RNG = np.random.default_rng(0)
 FACTORS = RNG.uniform(-1, 1, size=(500, 2))
@@ -44,6 +47,14 @@ def test_one_factor_is_probed_without_a_warning(probe):
         warnings.simplefilter("error")
         one = dcies_explicitness_score(FACTORS[:40, :1], FACTORS[:40], **options)
     assert np.isfinite(one)
+
+
+def test_waves_are_those_of_scikit_learn():
+    X, Y = FACTORS[:300], np.sin(3 * FACTORS[:300])
+    *_, last = _fourier(X, Y, FACTORS[300:], [1, 2, 16], RandomState(0))
+    sampler = RBFSampler(gamma=1 / 2, n_components=16, random_state=0).fit(X)
+    own, new = (np.hstack([Z, sampler.transform(Z)]) for Z in (X, FACTORS[300:]))
+    np.testing.assert_allclose(last, Ridge(1e-3).fit(own, Y).predict(new), atol=1e-3)
 
 
 def test_size_counts_codes():

@@ -54,6 +54,7 @@ def test_codes_closer_than_a_float_can_tell_are_not_split():
     assert_array_equal(found, reference(code, y, code, 1, **FOREST))
 
 
+@pytest.mark.slow
 def test_downstream_accuracy_is_that_of_scikit_learns_forests():
     rng = np.random.default_rng(0)
     y = np.column_stack([rng.integers(3, size=400), rng.integers(12, size=400)])

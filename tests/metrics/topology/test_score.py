@@ -306,6 +306,7 @@ def test_score_works_with_a_vae(data):
     assert -1 <= score <= 1
 
 
+@pytest.mark.slow
 def test_scorer_selects_models_without_labels(data):
     X, y, pca = data
     scorer = get_scorer("manifold_topology", **SMALL)
@@ -353,6 +354,7 @@ def p_values(toy, seeds, **options):
     )
 
 
+@pytest.mark.slow
 def test_null_tells_structure_from_noise():
     assert p_values(Toy(), [0], n_permutations=19) == [1 / 20]
     assert p_values(Flat(), [0], n_permutations=19) > 0.05
@@ -371,8 +373,15 @@ def test_null_tells_disentangled_circles_from_rotated_ones():
     assert (p_values(Toy(hadamard(4) / 2), range(20)) >= 0.05).sum() >= 18
 
 
-@pytest.mark.parametrize("aggregation", ["pairwise", "barycenter"])
-@pytest.mark.parametrize("supervised", [False, True])
+@pytest.mark.parametrize(
+    ("aggregation", "supervised"),
+    [
+        ("pairwise", True),
+        ("barycenter", False),
+        pytest.param("pairwise", False, marks=pytest.mark.slow),
+        pytest.param("barycenter", True, marks=pytest.mark.slow),
+    ],
+)
 def test_null_is_of_permuted_signatures(data, aggregation, supervised):
     X, y, pca = data
     options = {**SMALL, "supervised": supervised, "aggregation": aggregation}
@@ -400,6 +409,7 @@ def test_permutations_keep_what_is_equal():
     np.testing.assert_array_equal(null, 0)
 
 
+@pytest.mark.slow
 def test_standard_error_is_that_over_landmarks():
     # Living times are independent draws: the error must be the spread of scores over them.
     rng = np.random.default_rng(0)
