@@ -88,6 +88,9 @@ def data():
     constant = np.full((N_SAMPLES, 1), 0.3)
     missing = codes.copy()
     missing[7, 1] = np.nan
+    partly, unlabelled = factors.astype(float), factors.copy()
+    partly[3:9, 0] = partly[5:20, 1] = np.nan
+    unlabelled[2:7, 2] = -1
     grid = np.stack(np.meshgrid(range(4), range(3), range(2)), axis=-1).reshape(-1, 3)
     grid = grid[rng.permutation(np.repeat(np.arange(24), 4))]
     return {
@@ -102,6 +105,10 @@ def data():
         "few rows": (factors[:12], codes[:12]),
         "constant codes": (factors, constant),
         "missing": (factors, missing),
+        "partly missing": (partly, codes),
+        "unlabelled": (unlabelled, codes),
+        "names": (np.array(["a", "b", "c", "d"])[factors], codes),
+        "halves": (factors / 2, codes),
         "numbers": (factors + np.linspace(0.1, 0.9, N_SAMPLES)[:, None], codes),
     }
 
@@ -115,7 +122,8 @@ def calls(name):
         base["estimator"] = ESTIMATORS[name]
     for label, (factors, codes) in data().items():
         yield label, factors, codes, base
-    yield "omitted", *data()["missing"], base | {"nan_policy": "omit"}
+    for label in ("missing", "partly missing", "unlabelled"):
+        yield f"{label}, omitted", *data()[label], base | {"nan_policy": "omit"}
     if "factor_bins" in parameters:
         yield "binned", *data()["numbers"], base | {"factor_bins": 3}
     for key in ["ordinary"] if name in FITTED else ["ordinary", DEAD]:
