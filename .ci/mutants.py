@@ -10,9 +10,11 @@ A mutant is one small change: a comparison, an operator, a number, a condition, 
 left out. It is killed if a test fails. Where tests do not come to an end within their processor
 time it is listed as hung, and does not count as killed. Each runs in a process forked from one that
 has the large packages loaded, and is imported in place of the real module: no file is changed.
-Docstrings, annotations, messages of errors and code that only type checkers see have no mutants;
-tests that start processes of their own do not see them. A map needs the package coverage, and the
-tree it was recorded of; lines that run on import alone get all tests of their room's files.
+Docstrings, annotations, messages of errors and code that only type checkers see have no mutants,
+nor have sizes of the pieces in which work is done, constants of a module that are named CHUNK or
+BLOCK: they change memory and speed alone. Tests that start processes of their own do not see
+mutants. A map needs the package coverage, and the tree it was recorded of; lines that run on import
+alone get all tests of their room's files, and that of the docstrings, which state all defaults.
 """
 
 import argparse
@@ -103,6 +105,8 @@ def _code(tree: ast.Module) -> Iterator[ast.AST]:
             continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue  # a docstring
+        if isinstance(node, ast.Assign) and re.match(r"_?(CHUNK|BLOCK)", _name(node.targets[0])):
+            continue  # a size of pieces
         yield node
         skipped = {"annotation", "returns", "decorator_list", "type_params"}
         children = []
@@ -162,7 +166,13 @@ def record(target: Path) -> None:
     import pytest
 
     paths = [path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")]
-    files = sorted({file for p in paths for file in tests_of(p.relative_to(PACKAGE).as_posix())})
+    files = sorted(
+        {
+            file
+            for p in paths
+            for file in tests_of(p.relative_to(PACKAGE).as_posix(), docstrings=False)
+        }
+    )
     cover = coverage.Coverage(source=[str(PACKAGE / room) for room in ROOMS], data_file=None)
     seconds: dict[str, float] = {}
 
@@ -190,8 +200,20 @@ def record(target: Path) -> None:
     target.write_text(json.dumps({"tests": names, "seconds": seconds, "lines": lines}))
 
 
+def runs_on_import(mutant: Mutant) -> bool:
+    """Whether what is changed is outside of all bodies of functions: tables, defaults."""
+    tree = ast.parse((PACKAGE / mutant.path).read_text())
+    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda))
+    bodies = [f.body if isinstance(f, ast.FunctionDef) else [f.body] for f in functions]
+    inside = {id(node) for body in bodies for part in body for node in ast.walk(part)}
+    changed = next(node for i, (node, _, _) in enumerate(changes(tree)) if i == mutant.index)
+    return id(changed) not in inside
+
+
 def covering(mutant: Mutant, found: dict[str, Any]) -> list[str]:
     """Tests that run the line of a mutant, quick ones first; none if it runs on import alone."""
+    if runs_on_import(mutant):
+        return []
     lines = found["lines"].get(mutant.path, {})
     # A statement of several lines may be known by its first.
     near = [str(line) for line in range(mutant.line, max(mutant.line - 6, 0), -1)]
@@ -199,7 +221,7 @@ def covering(mutant: Mutant, found: dict[str, Any]) -> list[str]:
     return sorted((found["tests"][i] for i in numbers), key=found["seconds"].__getitem__)
 
 
-def tests_of(path: str) -> list[str]:
+def tests_of(path: str, *, docstrings: bool) -> list[str]:
     """Test files of the room that mention the module or a public name of it, small ones first."""
     source = PACKAGE / path
     names = [
@@ -214,10 +236,12 @@ def tests_of(path: str) -> list[str]:
     pattern = re.compile("|".join(words))
     chosen = [f for f in files if pattern.search(f.read_text() + f.name) or f.parent == own != room]
     first = [f for f in chosen if f.stem == f"test_{source.stem.strip('_')}"]
-    # Recorded values, which whatever a room computes goes into: pixels are cheap, golden ones last.
-    pixels, golden = ([f for f in files if f.name == f"test_{n}.py"] for n in ("pixels", "golden"))
+    first += [ROOT / "tests" / "test_docstrings.py"] if docstrings else []
+    # Values that were recorded, which whatever a room computes goes into; golden ones take long.
+    cheap = [f for f in files if f.name in ("test_pixels.py", "test_recorded.py")]
+    golden = [f for f in files if f.name == "test_golden.py"]
     rest = [f for f in chosen or files if f not in golden]
-    return [str(f) for f in dict.fromkeys([*first, *pixels, *rest, *golden])]
+    return [str(f) for f in dict.fromkeys([*first, *cheap, *rest, *golden])]
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
@@ -356,7 +380,9 @@ def main() -> None:
         if key not in done:
             if _processor_time() > arguments.seconds:
                 break
-            done[key] = fate(mutant, covering(mutant, known) or tests_of(mutant.path))
+            tests = covering(mutant, known)
+            tests = tests or tests_of(mutant.path, docstrings=runs_on_import(mutant))
+            done[key] = fate(mutant, tests)
             if arguments.state:
                 arguments.state.write_text(json.dumps(done, indent=1))
         print(f"{done[key]:8s} {key}", flush=True)

@@ -5,13 +5,13 @@ import dataclasses
 import functools
 import inspect
 import re
-import types
 import typing
 from collections import defaultdict
 from math import inf
 from typing import NamedTuple
 
 import pytest
+from recording import choices
 
 import sklearn_disent
 
@@ -128,17 +128,6 @@ def annotation(name, parameter):
         except (NameError, AttributeError, TypeError):
             continue
     return None
-
-
-def choices(hint):
-    """All values that the Literals of an annotation name, in order."""
-    if typing.get_origin(hint) is typing.Literal:
-        return list(typing.get_args(hint))
-    if typing.get_origin(hint) is typing.Annotated:
-        return choices(typing.get_args(hint)[0])
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return [value for member in typing.get_args(hint) for value in choices(member)]
-    return []
 
 
 def default_of(name, parameter):

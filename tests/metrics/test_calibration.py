@@ -184,3 +184,12 @@ def test_random_maps_see_all_factors_and_repeat():
         changed = y.copy()
         changed[:, k] = np.random.default_rng(1).permutation(y[:, k])
         assert not np.allclose(random_map_codes(changed, 4, random_state=0), codes)
+
+
+def test_nulls_that_are_degenerate_warn_once(data):
+    X, _ = data
+    constant = [Turner().fit(X)] * 2
+    for model in constant:
+        model.rotation_ = np.zeros((3, 3))
+    with pytest.warns(match="Nulls were degenerate in 1 ways, the most frequent in 2 of 4"):
+        report_of(data, metrics=["mig"], untrained=constant, n_random_maps=2)

@@ -130,7 +130,7 @@ def irs_score(
     0.5
     """
     data = check_data(factors, codes, factor_bins, nan_policy)
-    matrix = np.clip(robustness_for(data, q, adjust, confounders), 0.0, 1.0)
+    matrix = np.maximum(robustness_for(data, q, adjust, confounders), 0.0)
     if not varied_factors(data.factors).any():
         warn_degenerate("No factor varies: the score is 0 by definition.")
     score = _irs(matrix, _largest_deviations(data, warn=average is None), average)
@@ -271,7 +271,7 @@ def unconfoundedness_score(
         member = matrix > 0
     if not return_details:
         return score
-    details = Bunch(score=score, sets=member, matrix=np.clip(matrix, 0.0, 1.0), ceiling=ceiling)
+    details = Bunch(score=score, sets=member, matrix=np.maximum(matrix, 0.0), ceiling=ceiling)
     rng, null = check_random_state(random_state), np.empty(0)
     if known is None:
         draws = (
@@ -323,7 +323,7 @@ def robustness_matrix(
 ) -> NDArray[np.float64]:
     """Robustness (n_factors, n_codes) of every code to every factor, from 0 to 1."""
     data = check_data(factors, codes, factor_bins, nan_policy)
-    return np.clip(robustness_for(data, q, adjust, confounders), 0.0, 1.0)
+    return np.maximum(robustness_for(data, q, adjust, confounders), 0.0)
 
 
 def robustness_for(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 from scipy.spatial.distance import pdist
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, QuantileRegressor, SGDRegressor
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -25,6 +26,7 @@ from sklearn_disent.metrics import (
     product_modularity_score,
 )
 from sklearn_disent.metrics.logical import _deviations as balls
+from sklearn_disent.metrics.logical import _linear_fits
 from sklearn_disent.metrics.logical._linear_fits import affine_design, least_absolute, minimax_fit
 
 CENTRED = ("radius", "mad", "variance")
@@ -537,3 +539,13 @@ def test_median_at_a_point_of_the_set_is_held_back_by_its_weight(own):
     left = max(0.0, 1 - own / (other * np.sqrt(2)))
     np.testing.assert_allclose(slope, [-other * left] * 2)
     np.testing.assert_allclose(step, [left / 1.5] * 2)
+
+
+def test_minimax_fit_that_stops_short_warns(monkeypatch):
+    rng = np.random.default_rng(0)
+    design, targets = affine_design(rng.normal(size=(30, 2))), rng.normal(size=(30, 2))
+    fit = minimax_fit(design, targets)
+    assert fit.error == pytest.approx(fit.bound, rel=1e-6)
+    monkeypatch.setattr(_linear_fits, "_minimax_program", lambda X, Y, coef: (coef, 0.5))
+    with pytest.warns(ConvergenceWarning, match="largest error lies between 0.5 and"):
+        assert minimax_fit(design, targets).bound == 0.5

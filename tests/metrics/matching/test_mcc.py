@@ -96,3 +96,10 @@ def test_dictionary_similarity_matches_atoms():
     assert dictionary_similarity(ROTATION, atoms[:2]) == pytest.approx(2 / 3)
     with pytest.raises(ValueError, match="same number of features, got 3 and 2"):
         dictionary_similarity(np.eye(3), np.eye(2))
+
+
+def test_rounding_does_not_lift_a_correlation_above_one():
+    values = np.random.default_rng(0).normal(size=(50, 60))
+    assert mcc_score(values, values, average=None).max() <= 1
+    assert relevance_matrix(values, values, kind="correlation").max() <= 1
+    assert dictionary_similarity(values, values) <= 1

@@ -24,8 +24,14 @@ from sklearn_disent.metrics import (
     get_scorer,
     multimetric_scorer,
 )
-from sklearn_disent.metrics.of_models._counterfactual import _generativeness
+from sklearn_disent.metrics.of_models._counterfactual import _generativeness, _image_shape
 from sklearn_disent.metrics.of_models._effects import baseline_of
+from sklearn_disent.metrics.of_models._judges import (
+    as_intensities,
+    hashes_seen_once,
+    warn_if_seen,
+    warn_near_chance,
+)
 from sklearn_disent.models import FactorClassifier
 
 REFERENCE = json.loads(
@@ -590,3 +596,53 @@ def test_registered_scorer_splits_by_itself(rows):
     assert get_scorer("counterfactual_generativeness", **options)(model, X, y) == expected
     several = multimetric_scorer({"mig": {}, "counterfactual_generativeness": options})
     assert several(model, X, y)["counterfactual_generativeness"] == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((8,), None),
+        ((8, 6), (8, 6)),
+        ((3, 8, 6), (3, 8, 6)),
+        ((4, 8, 6), (4, 8, 6)),
+        ((8, 6, 1), (8, 6, 1)),
+        ((3, 8, 3), None),
+        ((8, 6, 5), None),
+        ((2, 3, 8, 6), None),
+    ],
+)
+def test_shape_of_an_image_is_known_from_its_channels(shape, expected):
+    assert _image_shape(np.zeros((5, *shape)), None) == expected
+
+
+def test_shape_of_rows_is_that_of_the_model():
+    model = PCA()
+    model.input_shape_ = (3, 4, 5)
+    assert _image_shape(np.zeros((5, 60)), model) == (3, 4, 5)
+    assert _image_shape(np.zeros((5, 61)), model) is None
+
+
+def test_rows_that_were_seen_are_told_from_one_in_a_hundred_on():
+    X = np.arange(400.0).reshape(200, 2)
+    seen = hashes_seen_once(X[:3])
+    assert len(seen) == 3
+    assert len(hashes_seen_once(X[[0, 0, 1]])) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_if_seen(X, seen[:2])
+        warn_if_seen(X, seen[:0])
+    with pytest.warns(DegenerateScoreWarning, match="fitted on 3 of the 200 samples"):
+        warn_if_seen(X, seen)
+
+
+def test_judges_near_chance_are_named():
+    with pytest.warns(DegenerateScoreWarning, match=r"accuracy of factor 1 0.62 \(chance 0.50\)\."):
+        warn_near_chance(np.array([0.625, 0.62, np.nan]), np.array([0.5, 0.5, 0.5]))
+
+
+def test_intensities_are_shares_of_255_unless_they_are_zero_and_one():
+    images = np.array([[0, 1, 2]], dtype=np.uint8)
+    np.testing.assert_allclose(as_intensities(images), [[0, 1 / 255, 2 / 255]])
+    assert as_intensities(images[:, :2]).tolist() == [[0, 1]]
+    assert as_intensities(images[:, :2], 255).max() == pytest.approx(1 / 255)
+    assert as_intensities(images * 1.0).tolist() == [[0, 1, 2]]

@@ -573,3 +573,14 @@ def test_decoder_that_ignores_its_codes_scores_zero():
 def test_bad_input_is_named(estimator, options, error, match):
     with pytest.raises(error, match=match):
         manifold_topology_score(estimator, **{**SMALL, **options})
+
+
+def test_one_latent_is_one_cluster():
+    with pytest.warns(DegenerateScoreWarning, match="2 latents are needed to compare .* got 1"):
+        best, tried = choose_biclusters(np.zeros((1, 1)), None, False, 0)
+    assert list(tried) == [1]
+    assert best is tried[1]
+    assert best.scores.tolist() == best.variances.tolist() == [0.0]
+    assert best.empty == 1
+    with pytest.warns(DegenerateScoreWarning, match="2 factors are needed"):
+        choose_biclusters(np.zeros((2, 1)), None, True, 0)
