@@ -116,7 +116,7 @@ def test_living_latents_are_not_reported(images):
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [make_dsprites, make_shapes3d, make_transformed_digits])
 def test_defaults_do_not_collapse(make):
-    """One seed of the 20 in docs/guide/collapse_fits.csv."""
+    """More seeds: docs/guide/collapse_fits.csv."""
     X, _ = make(1000, image_size=32, random_state=0, return_X_y=True)
     assert BetaVAE(random_state=0).fit(X).history_[-1, "active_latents"] >= 5
 
