@@ -45,7 +45,7 @@ def test_units_by_number_and_by_list():
         ([[]], "list of lists of column numbers"),
         ([[0.5]], "list of lists of column numbers"),
         ([], "list of lists of column numbers"),
-        (True, "list of lists of column numbers"),
+        (True, "must be an int"),
     ],
 )
 def test_wrong_groups_are_named(groups, match):
