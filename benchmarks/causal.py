@@ -9,6 +9,7 @@
 IRS along training is in ``examples/studies/study_causal.py``, memory of judges in ``memory.py``.
 """
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -19,11 +20,11 @@ from sklearn_disent.datasets import load_candle_design, make_candle_like
 from sklearn_disent.metrics import counterfactual_generativeness_score, relevance_matrix
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "metrics" / "of_models"))
-from test_oracle import scenes, sprites
+test_oracle = importlib.import_module("test_oracle")  # perfect models of both sets
 
 
 def oracles() -> None:
-    for name, make in {"dSprites": sprites, "look-alike": scenes}.items():
+    for name, make in {"dSprites": test_oracle.sprites, "look-alike": test_oracle.scenes}.items():
         X, y, oracle = make(32)
         found = counterfactual_generativeness_score(
             oracle, X, y, holdout=0.75, random_state=0, return_details=True

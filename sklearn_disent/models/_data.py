@@ -1,6 +1,6 @@
 """From what a user passes as X to float batches: layouts, scaling, and a fast Dataset."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -259,6 +259,23 @@ class RowDataset(Dataset):
         # NumPy, not torch, does the fetch: rows may be a read-only memory map.
         extras = {n: torch.from_numpy(extra[indices]) for n, extra in self.extras.items()}
         return torch.from_numpy(self.rows[indices]), extras
+
+
+def gather(outputs: Iterable[Sequence[torch.Tensor]], n_rows: int) -> list[np.ndarray]:
+    """Arrays of all rows from tensors of one batch after the other.
+
+    There is room for all from the beginning: tensors that are kept one by one stand in the way of
+    the next batches, so that the heap grows with the data.
+    """
+    gathered: list[np.ndarray] = []
+    start = stop = 0
+    for output in outputs:
+        parts = [part.cpu().numpy() for part in output]
+        gathered = gathered or [np.empty((n_rows, *p.shape[1:]), p.dtype) for p in parts]
+        start, stop = stop, stop + len(parts[0])
+        for whole, part in zip(gathered, parts):
+            whole[start:stop] = part
+    return gathered
 
 
 def _identity(batch: Any) -> Any:

@@ -103,6 +103,7 @@ from ._data import (
     check_units,
     find_layout,
     find_units,
+    gather,
     match_layout,
     read_input_shape,
 )
@@ -365,8 +366,7 @@ class BaseNet(
         rows, layout = self._read_X(X, reset=False)
         self._set_training(False)
         with torch.inference_mode():
-            outputs = [function(batch) for batch in self._iter_batches(rows, layout)]
-        return [torch.cat(parts).cpu().numpy() for parts in zip(*outputs)]
+            return gather(map(function, self._iter_batches(rows, layout)), len(rows))
 
     # -- fitting -----------------------------------------------------------------------------
 

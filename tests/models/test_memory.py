@@ -7,11 +7,13 @@ from threading import Event, Thread
 
 import numpy as np
 import pytest
+import torch
 from skorch.callbacks import Callback
 
 from sklearn_disent import _memory
 from sklearn_disent.exceptions import TrainingDivergedError
 from sklearn_disent.models import BetaVAE, freed_memory_kept
+from sklearn_disent.models._data import gather
 
 IS_GLIBC = _memory._glibc() is not None
 
@@ -194,3 +196,38 @@ def test_pages_are_not_faulted_in_again():
     plain, kept, within, after = map(int, output.split())
     assert kept < 0.05 * plain
     assert within > 32 * 2**20 > 4 * after
+
+
+ENCODE = """
+import numpy as np
+from pathlib import Path
+from sklearn_disent.models import BetaVAE
+
+def anonymous():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) / 1000
+
+X = np.lib.format.open_memmap(r"{file}", "w+", np.uint8, (10_000, 64, 64, 3))
+X[:] = 7
+net = BetaVAE(4, architecture="mlp", module__hidden_sizes=(16,), max_epochs=1, random_state=0)
+net.fit(np.array(X[:256]) + np.arange(256, dtype=np.uint8)[:, None, None, None])
+net.transform(np.array(X[:2048]))
+before = anonymous()
+net.transform(X)
+print(anonymous() - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not IS_GLIBC, reason="reads what Linux says of the process")
+def test_encoding_does_not_take_memory_in_proportion_to_the_data(tmp_path):
+    code = ENCODE.replace("{file}", str(tmp_path / "images.npy"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 30, done.stdout  # MB, of 123 MB of images
+
+
+def test_outputs_of_batches_are_gathered_in_order():
+    whole = torch.arange(14.0).reshape(7, 2)
+    rows, sums = gather(((part, part.sum(1)) for part in whole.split(3)), 7)
+    np.testing.assert_array_equal(rows, whole)
+    np.testing.assert_array_equal(sums, whole.sum(1))

@@ -27,7 +27,6 @@ from sklearn_disent.models import (
     Labels,
     LinearSchedule,
     NeuralNetTransformer,
-    QuantizedAE,
     Regions,
     _pretrained,
     list_pretrained,
@@ -640,10 +639,8 @@ def test_shipped_models_load_and_keep_their_scores():
 @pytest.mark.parametrize(
     "cls",
     [
-        # A dense and a discrete code stand for the others in the default run.
-        pytest.param(
-            cls, id=cls.__name__, marks=[] if cls in (BetaVAE, QuantizedAE) else pytest.mark.slow
-        )
+        # One model stands for the others in the default run.
+        pytest.param(cls, id=cls.__name__, marks=[] if cls is BetaVAE else pytest.mark.slow)
         for cls in ESTIMATORS
     ],
 )
