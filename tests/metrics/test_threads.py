@@ -8,6 +8,8 @@ import textwrap
 
 import pytest
 
+from sklearn_disent.metrics import _threads
+
 BEGIN = """
     import sys, threading
     import numpy as np
@@ -96,3 +98,13 @@ def test_calls_that_overlap_leave_blas_as_it_was():
     if done.stdout == "one\n":
         pytest.skip("BLAS has one thread here")
     assert re.fullmatch(r"True\nTrue .*\n", done.stdout), done.stdout
+
+
+def test_cap_is_counted_up_and_down():
+    with _threads.one_thread():
+        with _threads.one_thread():
+            assert _threads._n_inside == 2
+            assert _threads._cap is not None
+        assert _threads._n_inside == 1
+    assert _threads._n_inside == 0
+    assert _threads._cap is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_disent.metrics import omes_score
-from sklearn_disent.metrics.intervention._omes import _omes, _pair_correlation
+from sklearn_disent.metrics.intervention._omes import _omes, _pair_correlation, _unpruned
 
 GRID = np.stack(np.meshgrid(range(3), range(4)), axis=-1).reshape(-1, 2)
 
@@ -68,3 +68,8 @@ def test_factors_without_pairs_are_left_out():
         values = omes_score(factors, factors * 1.0, average=None)
     assert np.isnan(values[1])
     assert np.isfinite(values[0])
+
+
+def test_code_of_the_largest_spread_is_never_pruned():
+    codes = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 5.0, 2.0]
+    assert _unpruned(codes, 1.0).tolist() == [False, True, False]

@@ -28,6 +28,7 @@ from sklearn_disent.metrics.of_models._counterfactual import _generativeness, _i
 from sklearn_disent.metrics.of_models._effects import baseline_of
 from sklearn_disent.metrics.of_models._judges import (
     as_intensities,
+    fit_judges,
     hashes_seen_once,
     warn_if_seen,
     warn_near_chance,
@@ -646,3 +647,9 @@ def test_intensities_are_shares_of_255_unless_they_are_zero_and_one():
     assert as_intensities(images[:, :2]).tolist() == [[0, 1]]
     assert as_intensities(images[:, :2], 255).max() == pytest.approx(1 / 255)
     assert as_intensities(images * 1.0).tolist() == [[0, 1, 2]]
+
+
+def test_judges_need_a_row_of_factors_per_image():
+    X, y = np.eye(6), np.array([[0], [1], [0], [1], [0]])
+    with pytest.raises(ValueError, match="must have the same number of rows, got 6 and 5"):
+        fit_judges(X, y, LogisticRegression(), None, 0)

@@ -1,6 +1,7 @@
 """Relative living times against golden clouds, gudhi and the definition of the complex."""
 
 import builtins
+import inspect
 import json
 from functools import cache
 from importlib.util import find_spec
@@ -384,3 +385,10 @@ def test_numpy_backend_needs_no_gudhi(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     relative_living_times(circle(), n_repeats=1)
+
+
+def test_settings_have_the_defaults_of_the_function():
+    defaults = inspect.signature(relative_living_times).parameters
+    for name, value in _living_times.Settings()._asdict().items():
+        if name in defaults:
+            assert defaults[name].default == value, name
