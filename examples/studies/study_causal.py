@@ -92,7 +92,7 @@ FULL = {
     "seeds": [10, 11, 12, 13, 14],
     "epochs": {"candle": 240, "other": 240},
     "n_latents": {"candle": 64, "other": 10},
-    "net": {"architecture": "burgess", "batch_size": 64, "lr": 1e-4},
+    "net": {"architecture": "burgess", "module__init": "he", "batch_size": 64, "lr": 1e-4},
     "beta": {"candle": 10.0, "other": 10.0},
     "gamma": {"candle": 4.0, "other": 4.0},
     "discriminator": {},

@@ -25,15 +25,14 @@ def units_of(groups: Groups | None, n_codes: int) -> Units:
     """Columns of each unit: those that `groups` lists, or consecutive ones by number."""
     if groups is None:
         groups = 1
-    if isinstance(groups, (int, np.integer)) and not isinstance(groups, bool):
+    if isinstance(groups, (int, np.integer)):
         if n_codes % groups:
             raise ValueError(
                 f"groups={groups} columns per unit must divide the number of codes, got {n_codes}. "
                 "List the columns of each unit instead."
             )
         return list(np.arange(n_codes).reshape(-1, groups))
-    listed: Any = [] if isinstance(groups, bool) else groups
-    units = [np.atleast_1d(np.asarray(unit)) for unit in listed]
+    units = [np.atleast_1d(np.asarray(unit)) for unit in groups]
     if not units or any(
         unit.ndim != 1 or not unit.size or unit.dtype.kind != "i" for unit in units
     ):
