@@ -666,7 +666,28 @@ def test_exported_programs_do_what_the_estimator_does(cls, images, tmp_path):
     assert np.allclose(decoded[:, 0], model.inverse_transform(model.transform(X[:5])), atol=1e-6)
 
 
-def test_export_to_onnx(images, small, tmp_path, monkeypatch):
+@pytest.mark.slow  # the exporter takes ten seconds
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_export_to_onnx_gives_the_same_codes(images, small, tmp_path):
+    pytest.importorskip("onnxscript", reason="the exporter's own dependency is not installed")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="nothing to run the program with")
+    X = images[0]
+    model = small().fit(X)
+    model.export(tmp_path, format="onnx")
+
+    def run(name, rows):
+        session = onnxruntime.InferenceSession(tmp_path / f"{name}.onnx")
+        return session.run(None, {session.get_inputs()[0].name: rows})[0]
+
+    scale = json.loads((tmp_path / "signature.json").read_text())["input"]["uint8_scale"]
+    for n_rows in (1, 7):
+        codes = run("encoder", X[:n_rows, None].astype(np.float32) * np.float32(scale))
+        assert np.allclose(codes, model.transform(X[:n_rows]), atol=1e-5)
+    codes = model.transform(X[:5])
+    assert np.allclose(run("decoder", codes)[:, 0], model.inverse_transform(codes), atol=1e-5)
+
+
+def test_export_to_onnx_names_the_missing_extra(images, small, tmp_path, monkeypatch):
     model = small().fit(images[0])
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"sklearn-disent\[onnx\]"):
