@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sklearn_disent.models import BetaVAE, LinearSchedule, _pretrained, load_pretrained
@@ -111,3 +112,38 @@ def test_finished_models_load_and_fill_the_table(script, tmp_path, monkeypatch):
     assert "     - chance" in texts[1]
     results.main(options)  # to the last digit
     assert texts == [(tmp_path / "page" / name).read_text() for name in ("models.csv", "table.inc")]
+
+
+def test_selection_compares_unsupervised_models_of_one_data_set(monkeypatch):
+    selection = load("selection_table", monkeypatch)
+    names = ["dsprites-vae-0", "dsprites-labels-0", "dsprites64-btcvae-0", "dsprites-btcvae-0"]
+    monkeypatch.setattr(selection, "list_pretrained", lambda: names)
+    assert selection.candidates() == ["dsprites-btcvae-0", "dsprites-vae-0"]
+
+
+def test_selection_table_has_rank_correlations(monkeypatch):
+    selection = load("selection_table", monkeypatch)
+    rank = np.arange(8.0)
+    table = pd.DataFrame({truth: rank**3 for truth in selection.TRUTHS})
+    for rule in selection.RULES:
+        table[rule] = -rank if rule == "elbo" else np.exp(rank)
+    found = selection.correlations(table)
+    assert len(found) == len(selection.RULES) * len(selection.TRUTHS)
+    against = found["rule"] == "elbo"
+    assert np.allclose(found.loc[against, "correlation"], -1)
+    assert (found.loc[against, "outcome"] == "FAILS").all()
+    assert np.allclose(found.loc[~against, "correlation"], 1)
+    assert (found.loc[~against, "outcome"] == "HOLDS").all()
+    lines = selection.as_rst(found, 8).splitlines()
+    assert "over 8 models" in lines[2]
+    assert lines.count("     - -1.00 (-1.00 to -1.00)") == len(selection.TRUTHS)
+
+
+def test_selection_measures_divergence_from_the_prior(monkeypatch):
+    selection = load("selection_table", monkeypatch)
+
+    class Model:
+        def posterior(self, images):
+            return np.array([[0.0, 2.0], [0.0, 0.0]]), np.zeros((2, 2))
+
+    assert np.allclose(selection.divergences(Model(), None), [0.0, 1.0])
