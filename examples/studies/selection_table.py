@@ -59,7 +59,7 @@ def candidates() -> list[str]:
     return [
         name
         for name, row in TABLE.items()
-        if name in shipped and row.data == "dsprites" and not row.uses_labels
+        if name in shipped and row.data == "dsprites" and row.labels is None
     ]
 
 

@@ -26,10 +26,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
+from sklearn.preprocessing import StandardScaler
 
 import sklearn_disent
 from sklearn_disent import models
@@ -89,7 +90,7 @@ class Row:
     epochs: int
     params: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
-    uses_labels: bool = False
+    labels: Literal["classes", "standardized"] | None = None  # as y of fit, or none
     limits: str = ""
 
     @property
@@ -115,7 +116,10 @@ SECOND = (
     "after seven epochs."
 )
 SMALL = "The discriminator has four layers of 256 units; in the paper six of 1000."
-LABELED = "A tenth of the images were labelled in training, with all five factors."
+LABELED = (
+    "A tenth of the images were labelled in training, with all five factors, standardized. The "
+    "setting is the second that was tried: with cross-entropy, MIG had been .31 (seed 0)."
+)
 NARROW = {"module__channels": (16, 32, 32)}  # three quarters of the time of 32 channels each
 
 
@@ -152,7 +156,7 @@ TABLE = {
         "dsprites",
         1,
         {**NARROW, "beta": falling(6.0, 1.0, "dsprites", 1)},
-        uses_labels=True,
+        labels="classes",
         limits=PAIRS,
     ),
     "dsprites-labels-0": Row(
@@ -162,9 +166,9 @@ TABLE = {
         {
             **NARROW,
             "beta": falling(6.0, 1.0, "dsprites", 2),
-            "guidance": Labels("xent", weight=100.0, n_labeled=0.1),
+            "guidance": Labels("l2", weight=100.0, n_labeled=0.1),
         },
-        uses_labels=True,
+        labels="standardized",
         limits=LABELED,
     ),
     "dsprites-beta-0": Row(
@@ -197,7 +201,7 @@ TABLE = {
         "shapes3d",
         1,
         {**NARROW, "beta": falling(6.0, 1.0, "shapes3d", 1)},
-        uses_labels=True,
+        labels="classes",
         limits=PAIRS,
     ),
     "dsprites-btcvae-1": Row(
@@ -244,9 +248,12 @@ def train(name: str, folder: Path, say: Callable[[str], Any] = print) -> Any:
         return model
     data = DATA[row.data].make(random_state=0)
     probe = DATA[row.data].make(N_PROBE, random_state=PROBE_SEED)
+    y = data.target if row.labels else None
+    if row.labels == "standardized":  # so that no factor weighs more than another
+        y = StandardScaler().fit_transform(data.target)
     for epoch in range(done + 1, row.epochs + 1):
         start = time.perf_counter()
-        model.partial_fit(data.images, data.target if row.uses_labels else None)
+        model.partial_fit(data.images, y)
         keep(model, own)
         facts = {
             "name": name,
