@@ -124,7 +124,7 @@ def test_selection_compares_unsupervised_models_of_one_data_set(monkeypatch):
 def test_selection_table_has_rank_correlations(monkeypatch):
     selection = load("selection_table", monkeypatch)
     rank = np.arange(8.0)
-    table = pd.DataFrame({truth: rank**3 for truth in selection.TRUTHS})
+    table = pd.DataFrame(dict.fromkeys(selection.TRUTHS, rank**3))
     for rule in selection.RULES:
         table[rule] = -rank if rule == "elbo" else np.exp(rank)
     found = selection.correlations(table)

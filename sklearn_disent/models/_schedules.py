@@ -1,8 +1,9 @@
 """Weights that change while a model trains: functions of the number of optimiser steps."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
+from typing import Any, Self
 
 from .._params import Weight
 
@@ -26,6 +27,45 @@ class _Schedule:
                 "n_steps must be a positive integer, a number of optimiser steps, "
                 f"got {self.n_steps!r}."
             )
+
+    # scikit-learn's protocol for what an estimator holds, so that a search may set "beta__start".
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Not used.
+
+        Returns
+        -------
+        params : dict
+        """
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameter names and values.
+
+        Returns
+        -------
+        self : object
+        """
+        known = self.get_params()
+        unknown = [name for name in params if name not in known]
+        if unknown:
+            raise ValueError(
+                f"{type(self).__name__} has no parameter {unknown[0]!r}. Set one of {list(known)}."
+            )
+        type(self)(**{**known, **params})  # refused before anything is set
+        for name, value in params.items():
+            object.__setattr__(self, name, value)
+        return self
 
 
 @dataclass(frozen=True)
@@ -52,6 +92,11 @@ class LinearSchedule(_Schedule):
     [0.0, 2.0, 4.0]
     >>> BetaVAE(beta=warm_up)
     BetaVAE(beta=LinearSchedule(start=0.0, end=4.0, n_steps=1000))
+
+    A search may set its parts, ``GridSearchCV(vae, {"beta__end": [2.0, 4.0]})``:
+
+    >>> BetaVAE(beta=warm_up).set_params(beta__end=2.0)
+    BetaVAE(beta=LinearSchedule(start=0.0, end=2.0, n_steps=1000))
     """
 
     def __call__(self, step: int) -> float:

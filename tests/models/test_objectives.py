@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sklearn_disent.datasets import make_dsprites, make_shapes3d, make_transformed_digits
@@ -81,6 +82,29 @@ def test_schedule_works_in_a_grid(images):
     grid = {"beta": [1.0, LinearSchedule(0.0, 50.0, 8), CosineSchedule(50.0, 0.0, 8)]}
     scores = GridSearchCV(BetaVAE(**TINY), grid, cv=2, refit=False).fit(images[0]).cv_results_
     assert len(set(scores["mean_test_score"])) == 3
+
+
+def test_parts_of_a_schedule_are_searched(images):
+    vae = BetaVAE(**TINY, beta=LinearSchedule(1.0, 2.0, 8))
+    assert vae.get_params()["beta__start"] == 1.0
+    search = GridSearchCV(vae, {"beta__start": [1.0, 50.0]}, cv=2, refit=False).fit(images[0])
+    whole = GridSearchCV(
+        vae, {"beta": [LinearSchedule(start, 2.0, 8) for start in (1.0, 50.0)]}, cv=2, refit=False
+    ).fit(images[0])
+    scores = [result.cv_results_["mean_test_score"] for result in (search, whole)]
+    assert_array_equal(*scores)
+    assert scores[0][0] != scores[0][1]
+    assert vae.beta == LinearSchedule(1.0, 2.0, 8)  # candidates are clones
+
+
+def test_schedule_refuses_a_part_that_it_does_not_have_and_bad_values():
+    schedule = LinearSchedule(1.0, 2.0, 8)
+    with pytest.raises(ValueError, match=r"no parameter 'begin'. Set one of \['start', 'end'"):
+        BetaVAE(beta=schedule).set_params(beta__begin=3.0)
+    with pytest.raises(ValueError, match="n_steps must be a positive integer"):
+        schedule.set_params(start=7.0, n_steps=0)
+    assert schedule == LinearSchedule(1.0, 2.0, 8)
+    assert clone(schedule) == schedule
 
 
 # -- logging and warnings --------------------------------------------------------------------
