@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._params import NanPolicy, PositiveInt, RandomStateLike, validated
-from ._arrays import detached, is_tensor, namespace
+from ._backend import detached, is_tensor, namespace
 from ._data import Data, bind, bind_pairs
 from ._frame import FormulaError, Frame, Node
 from ._predicates import Guarantee, Predicate
