@@ -6,7 +6,8 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import cross_val_predict
 
 from sklearn_disent._params import InvalidParameterError
-from sklearn_disent.datasets import _faces3d, _faces3d_head, make_faces3d_like
+from sklearn_disent.datasets import _faces3d, make_faces3d_like
+from sklearn_disent.datasets import _faces3d_head as _head
 from sklearn_disent.datasets import _raycast as rc
 
 
@@ -17,9 +18,9 @@ def render(**classes):
 
 
 def test_faces_formula_meets_what_sphere_tracing_meets():
-    traits = _faces3d_head.people(50)[7]
-    solid, turn = _faces3d_head.head(traits), _faces3d_head.turn_of_head(25.0, -10.0)
-    hits = _faces3d_head._meet(solid, turn)
+    traits = _head.people(50)[7]
+    solid, turn = _head.head(traits), _head.turn_of_head(25.0, -10.0)
+    hits = _head._meet(solid, turn)
     axes = 1 / np.sqrt(np.linalg.eigvalsh(solid.forms).max(axis=1))
 
     def distance(points):
@@ -29,8 +30,8 @@ def test_faces_formula_meets_what_sphere_tracing_meets():
         return ((np.sqrt(np.maximum(level, 0)) - 1) * axes[:, None]).min(axis=0)
 
     some = np.arange(0, len(hits.on), 37)
-    rays = (turn.T @ _faces3d_head._rays().astype(float)).T[some]
-    eye = turn.T @ _faces3d_head.EYE
+    rays = (turn.T @ _head._rays().astype(float)).T[some]
+    eye = turn.T @ _head.EYE
     traced = rc.trace(distance, eye, rays, np.array([0.0, -0.7, 0.0]), 2.2)
     both = np.isfinite(traced) & hits.on[some]
     # They may disagree on rays that graze the head, and on the neck below the ball traced in.
@@ -42,17 +43,17 @@ def test_faces_formula_meets_what_sphere_tracing_meets():
 
 
 def test_faces_normals_are_gradients_of_the_blend():
-    traits = _faces3d_head.people(50)[7]
-    solid, turn = _faces3d_head.head(traits), _faces3d_head.turn_of_head(-20.0, 5.0)
-    hits = _faces3d_head._meet(solid, turn)
-    normals = _faces3d_head._normals(solid, hits)
+    traits = _head.people(50)[7]
+    solid, turn = _head.head(traits), _head.turn_of_head(-20.0, 5.0)
+    hits = _head._meet(solid, turn)
+    normals = _head._normals(solid, hits)
     np.testing.assert_allclose(np.linalg.norm(normals, axis=0), 1, atol=1e-5)
 
     def blend(points):
         level = np.einsum("pi,nij,pj->np", points, solid.forms, points)
         level += 2 * solid.linear @ points.T + (solid.constant + 1)[:, None]
         distances = (np.sqrt(level) - 1) * solid.size[:, None]
-        return -np.log(np.exp(-_faces3d_head.SMOOTH * distances).sum(axis=0)) / _faces3d_head.SMOOTH
+        return -np.log(np.exp(-_head.SMOOTH * distances).sum(axis=0)) / _head.SMOOTH
 
     some = slice(None, None, 50)
     wanted = rc.normals(blend, hits.points.T[some].astype(float))
@@ -80,9 +81,7 @@ def test_faces_light_comes_from_the_side_it_says():
 def test_faces_turn_right_and_nod_up():
     # Irises and brows are the darkest parts that face the viewer: their middle shows the pose.
     def eyes(azimuth, elevation):
-        tone, x, y = np.moveaxis(
-            _faces3d_head.view(_faces3d_head.people(50)[3], azimuth, elevation), 2, 0
-        )
+        tone, x, y = np.moveaxis(_head.view(_head.people(50)[3], azimuth, elevation), 2, 0)
         facing = np.hypot(x - 128.0, y - 128.0) < 90
         rows, columns = np.nonzero((tone > 15) & (tone < 60) & facing)
         assert 4 <= len(rows) <= 80
@@ -213,6 +212,4 @@ def test_forms_are_weighted_products_of_coordinates():
     forms += forms.transpose(0, 2, 1)
     points = rng.normal(size=(3, 5)).astype(np.float32)
     expected = np.einsum("ip,nij,jp->np", points, forms, points)
-    np.testing.assert_allclose(
-        _faces3d_head._weights(forms) @ _faces3d_head._squares(points), expected, rtol=1e-4
-    )
+    np.testing.assert_allclose(_head._weights(forms) @ _head._squares(points), expected, rtol=1e-4)
