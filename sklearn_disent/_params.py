@@ -320,7 +320,7 @@ def _allowed(hint: Any) -> list[Any] | None:
         return [simple[kind]]
     if isinstance(kind, type):
         return [kind]
-    raise TypeError(f"An annotation that no constraint is known for: {hint!r}.")
+    raise TypeError(f"There is no constraint for the annotation {hint!r}. Add one.")
 
 
 def _union(members: tuple[Any, ...]) -> list[Any] | None:

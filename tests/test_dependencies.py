@@ -1,6 +1,7 @@
 """What pyproject.toml asks for is what the package imports."""
 
 import ast
+import functools
 import re
 import sys
 import tomllib
@@ -25,6 +26,7 @@ def names(requirements):
     return {MODULES.get(name, name) for name in packages if name != "sklearn-disent"}
 
 
+@functools.cache
 def imported(folder):
     """Top-level modules from elsewhere that the code in a folder imports, anywhere in it."""
     found = set()

@@ -367,7 +367,7 @@ def make_candle_like(
     """
     shape = _check_shape(image_shape)
     if twins and do is None:
-        raise ValueError("twins=True needs do, the intervention under which the twins are.")
+        raise ValueError("twins=True needs do, what is set in the twins. Pass {'object': 3}, say.")
     if twins and return_X_y:
         raise ValueError("Twins are in the Bunch: leave return_X_y False.")
     strength = _check_confounding(confounding, design, n_samples)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from . import _solids as solids
 from ._candle import VALUES
-from ._panorama import EYE_HEIGHT, Panorama, paint_panorama
-from ._scenes import SCENES
+from ._candle_panorama import EYE_HEIGHT, Panorama, paint_panorama
+from ._candle_scenes import SCENES
 
 NUISANCE = ("position", "depth", "pan", "tilt", "roll")
 # Middle and half-range of each: units of length for the first two, degrees for the others.

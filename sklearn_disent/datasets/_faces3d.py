@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from .._params import Array, PositiveInt, RandomStateLike, loads
 from ._base import FactorGrid, Selection, data_folder, finish
 from ._dsprites import sums_of_four
-from ._head import SIDE, people, view
+from ._faces3d_head import SIDE, people, view
 
 GRID = FactorGrid(
     {

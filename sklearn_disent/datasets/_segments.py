@@ -155,7 +155,10 @@ def _read_detection(
         chosen &= values["scores"] >= threshold
     if kept is not None:
         if "labels" not in values:
-            raise ValueError(f"labels are to be selected, but image {i} has none.")
+            raise ValueError(
+                f"labels selects objects by their label, but the objects of image {i} have no "
+                "labels. Leave labels=None to keep them all."
+            )
         chosen &= np.isin(values["labels"], sorted(kept))
     if name == "boxes":
         # (x1, y1, x2, y2) to rows and columns.

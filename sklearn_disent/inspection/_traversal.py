@@ -39,7 +39,7 @@ from ._common import (
 )
 from ._images import as_images, centers, intensities, show_mosaic
 from ._sliders import SLIDER_STYLE, traversal_sliders
-from ._traversed import Base, Order, decode, ends_of, ordered, own_steps, resolve
+from ._traversal_path import Base, Order, decode, ends_of, ordered, own_steps, resolve
 
 Latents = Annotated[Sequence[int], "array-like"]
 Span = Annotated[Sequence[float], "array-like"]

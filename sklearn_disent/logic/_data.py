@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..metrics._validation import check_codes, check_data, varied_factors, warn_if_constant
-from ..metrics.logical._groups import (
+from ..metrics.logical._assignment import (
     assign_codes,
     check_groups,
     embed_factors,
     scale_codes,
     total_spread,
 )
-from ._arrays import detached, is_tensor, like, namespace, root, take
+from ._backend import detached, is_tensor, like, namespace, root, take
 from ._frame import FormulaError, Frame
 
 

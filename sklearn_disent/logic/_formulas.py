@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from ._arrays import is_tensor, namespace, root
+from ._backend import is_tensor, namespace, root
 
 Array = NDArray[Any]
 

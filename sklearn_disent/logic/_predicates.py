@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from ._arrays import detached
+from ._backend import detached
 from ._frame import FormulaError, Frame, Node
 from ._quantale import (
     PREMETRICS,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from .._params import NanPolicy, PositiveInt, RandomStateLike, validated
-from ._arrays import detached, is_tensor, namespace
+from ._backend import detached, is_tensor, namespace
 from ._data import Data, bind, bind_pairs
 from ._frame import FormulaError, Frame, Node
 from ._predicates import Guarantee, Predicate
@@ -66,7 +66,7 @@ class Property:
     r"""A property of codes: a formula about factors y and codes z that holds no data.
 
     Written once, it is evaluated on any factors and codes: as a quantity in [0, inf], where 0 is
-    best, as a score, as a scorer of scikit-learn, and as an objective of training.
+    best, as a score, as a scikit-learn scorer, and as a training objective.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Property:
     assignment. Infima over other sets are minima over their elements.
 
     Tuples of samples beyond `n_pairs` are drawn; :meth:`evaluate` tells the error. The largest
-    value over drawn pairs is a bound from below.
+    value over drawn pairs is a lower bound.
 
     Under "mean", an implication whose condition is rarely met is small, since it counts as met
     elsewhere: ``Forall(y.pairs, lambda s, t: (y(s)[k] == y(t)[k]) >> P)`` is the mean of P over
@@ -310,7 +310,7 @@ class Property:
         -------
         evaluation : Evaluation
             `quantity` and `error`, the standard error over ten parts of the pairs. Under "max" the
-            quantity of drawn pairs is a bound from below, and the error says little.
+            quantity of drawn pairs is a lower bound, and the error says little.
 
         Examples
         --------

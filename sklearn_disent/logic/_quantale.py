@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._arrays import detached, is_tensor, namespace
+from ._backend import detached, is_tensor, namespace
 from ._formulas import (
     Distance,
     Moment,

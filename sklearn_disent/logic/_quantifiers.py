@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._arrays import like, namespace
+from ._backend import like, namespace
 from ._frame import FormulaError, Frame
 from ._predicates import Guarantee, Predicate, _demand
 from ._quantale import Aggregator, Array, Semantics

@@ -26,7 +26,7 @@ from ..metrics.logical._linear_fits import (
     least_squares,
     minimax_fit,
 )
-from ._arrays import detached, is_tensor, like, namespace
+from ._backend import detached, is_tensor, like, namespace
 from ._frame import FormulaError, Frame
 from ._predicates import And, Equal
 from ._quantale import Semantics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._arrays import take
+from ._backend import take
 from ._frame import FormulaError, Frame, Node
 from ._sets import (
     Kind,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .._params import validated
-from ._arrays import is_tensor
+from ._backend import is_tensor
 from ._frame import FormulaError, Frame, Node, Positions
 from ._quantale import Array
 

@@ -10,7 +10,7 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._params import PositiveInt, constraints_of, fit_context
-from ._numbers import as_columns
+from ._factor_columns import as_columns
 from ._sharing import shared
 from ._validation import Checked, check_factors
 

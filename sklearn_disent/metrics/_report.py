@@ -42,10 +42,10 @@ from ._catalogue import (
     as_metrics,
     by_question,
 )
-from ._few_rows import rows_of
 from ._score_report import ScoreReport
 from ._scorer import PER_SAMPLE
 from ._sharing import sharing
+from ._subsampling import rows_of
 from ._validation import check_codes, collecting_warnings, warn_degenerate
 
 if TYPE_CHECKING:

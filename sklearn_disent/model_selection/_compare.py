@@ -64,7 +64,7 @@ class ModelComparison:
     confidence_level : float
         Level of the intervals.
     greater_is_better : dict
-        By score, which end is the good one.
+        Whether a greater value is better, by score.
 
     See Also
     --------
@@ -135,7 +135,7 @@ class ModelComparison:
         return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
 
     def best(self, score: str | None = None) -> str:
-        """The model of the best mean.
+        """Name of the model with the best mean.
 
         Parameters
         ----------
@@ -272,10 +272,10 @@ def compare_models(
     scores : str, list of str or None, default=None
         Which scores; all if None.
     paired : bool or "auto", default="auto"
-        Whether the same seeds stand side by side in all models. "auto" takes them to, if all models
-        have the same number of seeds.
+        Whether the same seeds stand side by side in all models. "auto" assumes that they do if all
+        models have the same number of seeds.
     test : {"t", "permutation"}, default="t"
-        The paired t-test (Welch's if not paired), or the permutation test, which assumes less but
+        The paired t-test (Welch's if not paired), or a permutation test, which assumes less but
         cannot reach p < 0.05 with fewer than six paired seeds.
     correction : {"holm", "fdr", "none"}, default="holm"
         Correction of the p-values for the number of comparisons, over all pairs and scores.
@@ -297,8 +297,8 @@ def compare_models(
     -----
     The effect size is Hedges' g: the difference of means over the pooled standard deviation, times
     :math:`1 - 3 / (4 (n_1 + n_2) - 9)`. `wins` is the share of pairs of seeds in which the first
-    model is better, ties by half. Where all differences are the same, the t-test is taken to give
-    p = 1 if they are zero, else p = 0.
+    model is better; a tie counts half. Where all differences are the same, the t-test is taken to
+    give p = 1 if they are zero, else p = 0.
 
     References
     ----------

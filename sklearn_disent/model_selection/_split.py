@@ -44,7 +44,7 @@ class DependentShuffleSplit(BaseShuffleSplit):
         Number of splits.
     test_size, train_size : float, int or None, default=None
         Sizes of the pools, as in :class:`~sklearn.model_selection.ShuffleSplit`; if both are None,
-        0.2 of the rows are for the test.
+        a fifth of the rows is held out for testing.
     random_state : int, RandomState instance or None, default=None
         Determines the pools and the draws. Pass an int for the same splits at every call.
 
@@ -122,7 +122,7 @@ class DependentShuffleSplit(BaseShuffleSplit):
         y : array-like of shape (n_samples, n_factors), default=None
             Classes of the factors; None is an error.
         groups : None, default=None
-            Not used, present for the signature of scikit-learn.
+            Not used; present for consistency with scikit-learn.
 
         Yields
         ------

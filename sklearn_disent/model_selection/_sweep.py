@@ -29,7 +29,7 @@ class SweepMemory(joblib.Memory):
     location : str or path-like
         Folder of the cache. Several processes and machines may share it.
     bytes_limit : int, str or None, default=None
-        Size to which the folder is cut back after every fit: a number of bytes, or a text such as
+        Size to which the folder is cut back after every fit: a number of bytes, or a string such as
         "500K", "200M" or "10G". The models that were not used for the longest time are removed
         first; a sweep that needs them fits them again. There is no limit if None.
     compress : int, default=1
@@ -52,8 +52,8 @@ class SweepMemory(joblib.Memory):
     weights, the rows of X and y that it is trained on, the code of every class and function among
     the parameters and of what they call, and the versions of Python, of this package, of
     scikit-learn, skorch, torch, NumPy and SciPy. Changed code and other versions are fitted anew.
-    A model that says itself, by its ``manifest_``, that it is half-trained or was trained by other
-    code, is neither stored nor read, with a warning.
+    A model whose ``manifest_`` says that it is half-trained, or that other code trained it, is
+    neither stored nor read, with a warning.
     With a `random_state` of None every run reads the same cached fit; use integers.
 
     Entries are pickles: whoever can write to the folder can run code in your processes.

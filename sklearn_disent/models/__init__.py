@@ -12,11 +12,11 @@ from ._identifiable import IdentifiableVAE
 from ._joint import JointVAE
 from ._labels import Labels
 from ._logic import Logic
-from ._logical import ProductVAE
 from ._module import VAEOutput
 from ._moments import DIPVAE, InfoVAE
 from ._paired import AdaGVAE, AdaMLVAE
 from ._pretrained import list_pretrained, load_pretrained
+from ._product import ProductVAE
 from ._quantized import QuantizedAE
 from ._recipe import training_recipe
 from ._regions import Regions

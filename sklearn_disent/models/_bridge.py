@@ -11,7 +11,7 @@ from .._params import PositiveInt, Sizes, validated
 from ..metrics import Metric, disentanglement_report
 from ._elbo import VAE
 from ._net import BaseNet
-from ._points import LOG_VAR
+from ._point_codes import LOG_VAR
 from ._transformer import NeuralNetTransformer
 
 

@@ -21,7 +21,7 @@ from torch import nn
 
 from ._codec import Decoder
 from ._data import Layout, Units
-from ._state import OF_FIT
+from ._fit_state import OF_FIT
 
 FORMAT = 1
 CONFIG, WEIGHTS, OPTIMIZERS = "config.json", "model.safetensors", "optimizer.safetensors"

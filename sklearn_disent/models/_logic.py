@@ -235,7 +235,7 @@ class Logic(Guidance):
 
 def in_order_of(groups: ArrayLike | None, n_factors: int, n_components: int) -> list[NDArray]:
     """Latents of every factor; others are free."""
-    from ._logical import read_groups
+    from ._product import read_groups
 
     if groups is None:
         return in_order(None, n_factors, n_components)

@@ -108,11 +108,11 @@ from ._data import (
     read_input_shape,
 )
 from ._device import AutoDevice, send
+from ._fit_state import OF_FIT, unchanged_on_error
 from ._saved_state import SavedState
 from ._saving import SavingMixin
 from ._schedules import resolve
 from ._seeding import build
-from ._state import OF_FIT, unchanged_on_error
 from ._training import TrainingLoop
 
 

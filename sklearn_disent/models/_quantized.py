@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from .._params import AtLeastTwo, NonNegativeFloat, PositiveInt, Weight
 from ._base import BaseVAE
 from ._module import Terms, VAEOutput
-from ._points import PointCodes, PointModule
+from ._point_codes import PointCodes, PointModule
 
 
 class QuantizedModule(PointModule):

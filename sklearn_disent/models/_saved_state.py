@@ -24,7 +24,7 @@ from torch import Tensor
 from .._manifest import changed_code, half_trained
 from ._codec import Decoder, PlainEncoder
 from ._data import Layout, Units
-from ._state import unchanged_on_error
+from ._fit_state import unchanged_on_error
 
 # To type checkers the mixin is a skorch net, which it is in BaseNet.
 if TYPE_CHECKING:

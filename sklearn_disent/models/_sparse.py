@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from .._params import PositiveInt, Weight
 from ._base import BaseVAE
 from ._module import Terms, VAEOutput
-from ._points import PointCodes, PointModule
+from ._point_codes import PointCodes, PointModule
 
 
 class Dictionary(nn.Module):

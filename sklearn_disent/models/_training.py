@@ -18,7 +18,7 @@ from ..exceptions import TrainingDivergedError
 from ._callbacks import InterruptWatch, StopTraining
 from ._checkpoint import EpochFile
 from ._data import RowDataset
-from ._state import REMEDIES, GoodWeights, record_epoch
+from ._fit_state import REMEDIES, GoodWeights, record_epoch
 
 # To type checkers the mixin is a skorch net, which it is in BaseNet.
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from sklearn_disent._params import InvalidParameterError
 from sklearn_disent.datasets import load_candle_design, make_candle_like, render_candle_like
 from sklearn_disent.datasets._candle_like import GRID, draw_classes
 from sklearn_disent.datasets._candle_render import MIDDLE, REACH, render
-from sklearn_disent.datasets._scenes import SCENES
+from sklearn_disent.datasets._candle_scenes import SCENES
 
 SMALL = {"image_shape": (24, 24)}
 STILL = MIDDLE[None]

@@ -6,7 +6,8 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import cross_val_predict
 
 from sklearn_disent._params import InvalidParameterError
-from sklearn_disent.datasets import _faces3d, _head, make_faces3d_like
+from sklearn_disent.datasets import _faces3d, make_faces3d_like
+from sklearn_disent.datasets import _faces3d_head as _head
 from sklearn_disent.datasets import _raycast as rc
 
 

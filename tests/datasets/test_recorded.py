@@ -8,8 +8,8 @@ import pytest
 from recording import check, choices, record
 
 from sklearn_disent import datasets
-from sklearn_disent.datasets._panorama import look
-from sklearn_disent.datasets._scenes import SCENES
+from sklearn_disent.datasets._candle_panorama import look
+from sklearn_disent.datasets._candle_scenes import SCENES
 
 FILE = "datasets/recorded.json"
 N_SAMPLES = 12

@@ -62,7 +62,11 @@ def test_detections_of_torchvision():
         ([{"boxes": [[0, 0, 1, 1]]}], {}, "one known size .* got boxes alone"),
         ([{"masks": np.ones((2, 2))}], {}, "must be .n_objects, H, W."),
         (MAPS, {"image_shape": (2, 2)}, "one known size"),
-        ([{"boxes": [[0, 0, 1, 1]]}], {"labels": [1], "image_shape": (4, 4)}, "image 0 has none"),
+        (
+            [{"boxes": [[0, 0, 1, 1]]}],
+            {"labels": [1], "image_shape": (4, 4)},
+            "image 0 have no labels",
+        ),
     ],
 )
 def test_what_is_not_a_segmentation_is_named(segments, options, message):

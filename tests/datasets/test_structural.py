@@ -8,6 +8,8 @@ from sklearn_disent.datasets import make_flow, make_pendulum
 from sklearn_disent.datasets._structural import coverage, interval
 
 MAKERS = [make_pendulum, make_flow]
+# For tests of the factors alone: drawing takes most of the time.
+SMALL = {"random_state": 0, "image_size": 32}
 # For each set: an effect, a value within its range, and a list of them.
 EFFECTS = {
     make_pendulum: ("shadow_position", 10.5, np.linspace(3, 19, 9)),
@@ -32,7 +34,7 @@ def test_causal_graph_has_the_published_arrows_in_causal_order(make):
 def test_causal_graph_is_that_of_the_numbers(make):
     # An effect depends on its parents, and given them on nothing else: moving any other factor by
     # an intervention leaves it as it was.
-    whole = make(800, random_state=0)
+    whole = make(800, **SMALL)
     for i, name in enumerate(whole.factor_names):
         low, high = whole.factors[:, i].min(), whole.factors[:, i].max()
         fixed = {
@@ -52,8 +54,8 @@ def test_causal_graph_is_that_of_the_numbers(make):
 @pytest.mark.parametrize("make", MAKERS)
 def test_causal_intervention_cuts_the_causes(make):
     name, _, values = EFFECTS[make]
-    seen = make(3000, random_state=0)
-    done = make(3000, random_state=0, do={name: values})
+    seen = make(3000, **SMALL)
+    done = make(3000, do={name: values}, **SMALL)
     effect = seen.factor_names.index(name)
     np.testing.assert_array_equal(done.indices, seen.indices)
     np.testing.assert_array_equal(done.exogenous, seen.exogenous)
@@ -99,8 +101,8 @@ def test_causal_intervention_on_a_constant_and_its_twin(make):
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_causal_noise_belongs_to_seed_and_index(make):
-    plain = make(600, random_state=0)
-    noisy = make(600, random_state=0, noise=0.1)
+    plain = make(600, **SMALL)
+    noisy = make(600, noise=0.1, **SMALL)
     np.testing.assert_array_equal(noisy.indices, plain.indices)
     np.testing.assert_array_equal(noisy.exogenous, plain.exogenous)
     effects = plain.graph.sum(axis=0) > 0
@@ -110,19 +112,19 @@ def test_causal_noise_belongs_to_seed_and_index(make):
     for name, column in zip(plain.factor_names, noisy.factors.T):
         low, high = make.__wrapped__.__globals__["MODEL"].ranges[name]
         assert low <= column.min() <= column.max() <= high
-    part = make(indices=plain.indices[[5, 3]], random_state=0, noise=0.1)
+    part = make(indices=plain.indices[[5, 3]], noise=0.1, **SMALL)
     np.testing.assert_array_equal(part.factors, noisy.factors[[5, 3]])
     assert "standard deviation 0.1" in noisy.DESCR
 
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_causal_target_holds_the_nearest_class(make):
-    data = make(500, random_state=0, n_bins=7)
+    data = make(500, n_bins=7, **SMALL)
     assert sum(size == 7 for size in data.factor_sizes) == 2
     for column, classes, name in zip(data.factors.T, data.target.T, data.factor_names):
         distance = np.abs(column[:, None] - data.factor_values[name])
         np.testing.assert_allclose(distance[np.arange(500), classes], distance.min(axis=1))
-    X, y = make(500, random_state=0, n_bins=7, return_X_y=True)
+    X, y = make(500, n_bins=7, return_X_y=True, **SMALL)
     np.testing.assert_array_equal(X, data.images)
     np.testing.assert_array_equal(y, data.target)
 

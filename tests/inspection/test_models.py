@@ -117,7 +117,7 @@ def test_traversal_over_one_side_and_own_ranges(vae, images):
     assert "(" not in display.labels[0]
     with pytest.raises(ValueError, match="max_std must be a number or"):
         TraversalDisplay.from_estimator(vae, X, max_std=(2.0, 1.0))
-    with pytest.raises(ValueError, match="spans must be of latents 0 to 2"):
+    with pytest.raises(ValueError, match="spans must name latents 0 to 2"):
         TraversalDisplay.from_estimator(vae, X, spans={3: (0.0, 1.0)})
 
 

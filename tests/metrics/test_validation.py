@@ -14,7 +14,7 @@ from sklearn_disent.metrics import (
     mig_sup_score,
     minimality_score,
 )
-from sklearn_disent.metrics._few_rows import rows_of
+from sklearn_disent.metrics._subsampling import rows_of
 from sklearn_disent.metrics._validation import (
     check_codes,
     check_data,

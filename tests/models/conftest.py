@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 
 from sklearn_disent import models
 from sklearn_disent.models import BaseVAE, BetaVAE
@@ -85,6 +86,19 @@ def images():
     for image, (row, column) in zip(X, y):
         image[row : row + 3, column : column + 3] = 1
     return X, y
+
+
+@pytest.fixture(scope="session")
+def fit_once(images):
+    """The fit of one of MODELS to the images, which tests share: they must not change it."""
+    fitted = {}
+
+    def fit(model):
+        if id(model) not in fitted:
+            fitted[id(model)] = clone(model).fit(*images)
+        return fitted[id(model)]
+
+    return fit
 
 
 @pytest.fixture

@@ -17,11 +17,10 @@ from .conftest import PUBLIC, every_model, every_vae
 
 
 @every_model()
-def test_warm_epochs_add_up_for_every_model(images, model):
+def test_warm_epochs_add_up_for_every_model(images, model, fit_once):
     X, y = images  # 120 rows: a last batch of 24
     four = clone(model).set_params(max_epochs=4).fit(X, y)
-    half = clone(model).set_params(warm_start=True).fit(X, y)
-    half = pickle.loads(pickle.dumps(half)).fit(X, y)
+    half = pickle.loads(pickle.dumps(fit_once(model))).set_params(warm_start=True).fit(X, y)
     assert_array_equal(half.transform(X), four.transform(X))
     assert_array_equal(
         [row["train_loss"] for row in half.history_], [row["train_loss"] for row in four.history_]
@@ -37,9 +36,8 @@ def test_last_batch_of_one_row_is_fine_for_every_model(images, model):
 
 
 @every_model()
-def test_every_model_decodes_samples_and_reconstructs(images, model):
-    X, y = images
-    fitted = clone(model).fit(X, y)
+def test_every_model_decodes_samples_and_reconstructs(images, model, fit_once):
+    X, fitted = images[0], fit_once(model)
     codes = fitted.transform(X)
     assert codes.shape == (120, 3)
     assert codes.dtype == np.float32
@@ -77,7 +75,7 @@ def test_grid_search_finds_a_models_own_parameters(images, model):
         pytest.skip(f"{model} has no number of its own")
     X, y = images[0][:70], images[1][:70]
     search = GridSearchCV(
-        model,
+        clone(model).set_params(max_epochs=1),
         grid,
         scoring=lambda fitted, X, y: float(np.abs(fitted.transform(X)).mean()),
         cv=ShuffleSplit(1, random_state=0),

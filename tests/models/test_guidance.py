@@ -118,9 +118,9 @@ def test_guidance_gives_the_recorded_values(images, same_arithmetic, name):
 
 
 @every_vae()
-def test_every_vae_takes_labels_and_regions(images, model):
+def test_every_vae_takes_labels_and_regions(images, model, fit_once):
     X, y = images
-    plain = clone(model).fit(X, y)
+    plain = fit_once(model)
     guidance = [Labels("l2", weight=20.0, n_labeled=0.5), Regions(20.0)]
     guided = clone(model).set_params(guidance=guidance).fit(X, y, boxes=boxes_of(y))
     row = guided.history_[-1]

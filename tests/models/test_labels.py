@@ -153,9 +153,9 @@ def test_covariance_leaves_out_a_factors_own_latent():
 
 
 @every_model_and_kind()
-def test_without_labels_it_is_the_unguided_model_bit_for_bit(images, model, kind):
+def test_without_labels_it_is_the_unguided_model_bit_for_bit(images, model, kind, fit_once):
     X, y = images
-    plain = clone(model).fit(X, y)
+    plain = fit_once(model)
     cases = [(y, 0)]
     if type(model).__name__ in MODELS:
         cases += [(np.full(y.shape, np.nan), None), (np.full(y.shape, -1), None)]
@@ -169,9 +169,9 @@ def test_without_labels_it_is_the_unguided_model_bit_for_bit(images, model, kind
 
 
 @every_model_and_kind()
-def test_labels_change_the_codes_and_what_is_learnt(images, model, kind):
+def test_labels_change_the_codes_and_what_is_learnt(images, model, kind, fit_once):
     X, y = images
-    plain = clone(model).fit(X, y)
+    plain = fit_once(model)
     guided = clone(model).set_params(guidance=Labels(kind, weight=50.0)).fit(X, y)
     assert not np.allclose(guided.transform(X), plain.transform(X), atol=1e-3)
     assert np.isfinite(guided.history_[-1, f"train_labels_{kind}"])

@@ -17,7 +17,7 @@ from sklearn_disent.metrics import (
     modularity_distance,
 )
 from sklearn_disent.models import BetaVAE, ProductVAE
-from sklearn_disent.models._logical import factor_values, read_groups
+from sklearn_disent.models._product import factor_values, read_groups
 from sklearn_disent.models.terms import contraction_term, pair_contraction
 
 from .conftest import TINY

@@ -35,6 +35,7 @@ from sklearn_disent.models import (
 )
 from sklearn_disent.models._codec import Decoder, Encoder, find, harmless
 from sklearn_disent.models._net import BaseNet
+from sklearn_disent.networks._families import FAMILIES, ConvFamily
 
 SMALL = {"n_components": 2, "max_epochs": 1, "random_state": 0, "batch_size": 32}
 ESTIMATORS = [
@@ -113,7 +114,8 @@ def same(first, second, X):
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
-def test_every_estimator_comes_back_and_trains_on(cls, images, tmp_path):
+def test_every_estimator_comes_back_and_trains_on(cls, images, tmp_path, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "burgess", ConvFamily((8,) * 4, (16,), least_map=4))
     X, y = images
     params = {n: v for n, v in SMALL.items() if n in {*cls._get_param_names()}}
     if cls is FactorVAE:

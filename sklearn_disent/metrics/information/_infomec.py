@@ -30,11 +30,11 @@ from ..._params import (
     with_matrix,
 )
 from .._aggregation import Score, average_of
-from .._few_rows import few_rows
 from .._groups import Groups, projected
 from .._numeric import by_class, column_range, standardize
 from .._sharing import shared
 from .._softmax import SoftmaxRegression
+from .._subsampling import few_rows
 from .._threads import one_thread
 from .._validation import (
     Checked,

@@ -13,12 +13,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from ..._params import Array, AtLeastTwo, NanPolicy, Predictor, RandomStateLike, averaged
-from .._few_rows import few_rows
 from .._numeric import distance_factors
 from .._sharing import shared
+from .._subsampling import few_rows
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
+from ._assignment import embed_factors, scale_codes, total_spread
 from ._deviations import CHUNK, both_orders, class_centers, row_chunks
-from ._groups import embed_factors, scale_codes, total_spread
 from ._linear_fits import affine_design, least_absolute, least_squares, minimax_fit
 from ._modularity import combine, score_of
 

@@ -20,8 +20,8 @@ from .._validation import (
     warn_degenerate,
     warn_if_constant,
 )
+from ._assignment import assign_codes, check_groups, project_codes, scale_codes
 from ._deviations import class_centers, class_deviations
-from ._groups import assign_codes, check_groups, project_codes, scale_codes
 
 __all__ = [
     "modularity_distance",

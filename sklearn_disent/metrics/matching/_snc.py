@@ -19,8 +19,8 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of, match_one_to_one
-from .._few_rows import few_rows
 from .._sharing import shared
+from .._subsampling import few_rows
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ..information._matrix import entropy_of, sorted_quantiles
 from ..prediction._predictors import (

@@ -23,9 +23,9 @@ from ..._params import (
     RandomStateLike,
     validated,
 )
-from .._few_rows import few_rows
-from .._numbers import Columns, as_columns
+from .._factor_columns import Columns, as_columns
 from .._numeric import squared_distances
+from .._subsampling import few_rows
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
 from ..prediction._predictors import as_target, draw_seeds, refuse_kind, seeded

@@ -15,8 +15,8 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of, concentration
-from .._few_rows import few_rows
 from .._groups import Groups, restricted
+from .._subsampling import few_rows
 from .._validation import check_data, warn_degenerate, warn_single_valued
 from ._predictors import Importance, Predictors, Split, Tolerance, importance_of
 

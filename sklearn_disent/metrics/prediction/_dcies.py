@@ -27,9 +27,9 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of
-from .._few_rows import few_rows
-from .._numbers import as_columns, mean_by_factor
+from .._factor_columns import as_columns, mean_by_factor
 from .._numeric import standardize
+from .._subsampling import few_rows
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ._predictors import Split, as_target, draw_seeds, seeded, split_rows

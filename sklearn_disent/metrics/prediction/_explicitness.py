@@ -19,7 +19,7 @@ from ..._params import (
     averaged,
 )
 from .._aggregation import Score, average_of
-from .._few_rows import few_rows
+from .._subsampling import few_rows
 from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
 from ._logistic import one_against_rest
 from ._predictors import Split, run, split_rows, unit_range

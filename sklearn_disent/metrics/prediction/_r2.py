@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from ..._params import Average, NanPolicy, OpenShare, Predictor, RandomStateLike, validated
 from .._aggregation import Score, average_of, match_one_to_one, matched_values
-from .._numbers import as_columns, mean_by_factor
+from .._factor_columns import as_columns, mean_by_factor
 from .._numeric import column_range
 from .._sharing import shared
 from .._threads import one_thread

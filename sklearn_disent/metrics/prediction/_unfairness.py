@@ -15,7 +15,7 @@ from ..._params import (
     validated,
 )
 from .._aggregation import Score, average_of
-from .._few_rows import few_rows
+from .._subsampling import few_rows
 from .._validation import check_data, varied_factors, warn_degenerate, warn_if_constant
 from ._predictors import (
     Split,

@@ -18,7 +18,7 @@ from sklearn_disent.metrics import (
     modularity_distance,
     product_modularity_score,
 )
-from sklearn_disent.metrics.logical._groups import scale_codes, total_spread
+from sklearn_disent.metrics.logical._assignment import scale_codes, total_spread
 
 
 def wrong_answers(data, share, rng, n_rows=100):

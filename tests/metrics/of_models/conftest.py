@@ -46,8 +46,9 @@ def data():
     return np.column_stack([y, rng.normal(size=400)]).astype(float), y
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def vae():
+    """A fitted model with its X and y, which no test changes."""
     rng = np.random.default_rng(0)
     y = rng.integers(4, size=(300, 2))
     X = y @ rng.normal(size=(2, 5)) / 4

@@ -62,8 +62,8 @@ def test_a_lone_code_stands_against_guessing():
 
 def test_dependence_of_many_classes_is_that_of_indicators():
     rng = np.random.default_rng(1)
-    first = rng.integers(30, size=600)
-    factors = np.column_stack([first, first // 10, rng.integers(25, size=600), first % 2])
+    first = rng.integers(12, size=300)
+    factors = np.column_stack([first, first // 4, rng.integers(9, size=300), first % 2])
     attributes = _attributes(factors)
     on = (attributes.place[:, attributes.factor] == attributes.column).T
     own = [mutual_info_score(row, row) for row in on]

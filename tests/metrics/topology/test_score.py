@@ -35,7 +35,14 @@ from sklearn_disent.metrics.topology._signatures import Signature, signature_dis
 REFERENCE = Path(__file__).parents[2] / "reference" / "topology"
 GOLDEN = json.loads((REFERENCE / "golden.json").read_text())["toy"]
 LABELLED = {"supervised": True}
-SMALL = {"n_samples": 60, "n_values": 2, "n_repeats": 3, "max_holes": 20, "random_state": 0}
+SMALL = {
+    "n_samples": 60,
+    "n_values": 2,
+    "n_landmarks": 16,
+    "n_repeats": 3,
+    "max_holes": 20,
+    "random_state": 0,
+}
 
 
 class Toy(TransformerMixin, BaseEstimator):
@@ -230,7 +237,9 @@ def test_details_are_what_the_public_functions_give():
     codes, values = rng.standard_normal((60, 4)), rng.standard_normal((2, 4))
     codes[:, 0] = values[0, 0]
     cloud = Toy().fit().inverse_transform(codes)
-    times = relative_living_times(cloud, n_repeats=3, max_holes=20, random_state=rng)
+    times = relative_living_times(
+        cloud, n_landmarks=16, n_repeats=3, max_holes=20, random_state=rng
+    )
     np.testing.assert_allclose(
         details.signatures[0, 0], wasserstein_barycenter_1d(times), atol=1e-12
     )
@@ -253,7 +262,7 @@ def test_supervised_score_compares_with_real_submanifolds():
     X = toy.inverse_transform(codes)
     # One factor of each kind: an angle and a place.
     y = (norm.cdf(codes[:, [0, 2]]) * 4).astype(int)
-    options = {**SMALL, "n_samples": 400, "n_values": 4, "n_repeats": 8}
+    options = {**SMALL, "n_samples": 400, "n_values": 4, "n_landmarks": 32, "n_repeats": 8}
     details = manifold_topology_score(toy, X, y, supervised=True, return_details=True, **options)
     assert details.distances.shape == (4, 2)
     assert details.n_clusters == 2
@@ -529,7 +538,7 @@ def test_decoder_that_ignores_its_codes_scores_zero():
         ),
         (Decoder(lambda z: z, None), {}, TypeError, "does not state the number of its latents"),
         (KFold(), {}, TypeError, "KFold has no inverse_transform"),
-        (Toy(), {"n_samples": 10}, ValueError, "at least n_landmarks=32.* got 10"),
+        (Toy(), {"n_samples": 10}, ValueError, "at least n_landmarks=16.* got 10"),
         (Toy().fit(), {"n_clusters": 5}, ValueError, "at most the number of latents"),
         (Toy().fit(), {"prior": "encoded"}, ValueError, "Pass X"),
         (

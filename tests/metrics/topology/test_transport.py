@@ -144,7 +144,15 @@ def test_rounding_does_not_become_a_distance():
     assert ours == 0
 
 
-@pytest.mark.parametrize("cloud", ["circle", "two_circles", "disk", "sphere", "flat_torus"])
+# Living times of a hundred repeats take seconds: two clouds, and the others in slow tests.
+@pytest.mark.parametrize(
+    "cloud",
+    [
+        "circle",
+        "sphere",
+        *(pytest.param(c, marks=pytest.mark.slow) for c in ("two_circles", "disk", "flat_torus")),
+    ],
+)
 def test_barycenters_of_golden_clouds(cloud):
     golden = json.loads((REFERENCE / "golden.json").read_text())["barycenters"][cloud]
     with np.load(REFERENCE / "clouds.npz") as data:

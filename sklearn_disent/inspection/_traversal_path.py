@@ -82,7 +82,7 @@ def own_steps(spans: Any, n_latents: int, n_steps: int) -> dict[int, NDArray]:
     """Steps of the latents that have a range of their own."""
     unknown = [j for j in spans or {} if j not in range(n_latents)]
     if unknown:
-        raise ValueError(f"spans must be of latents 0 to {n_latents - 1}, got some of {unknown}.")
+        raise ValueError(f"spans must name latents 0 to {n_latents - 1}, got {unknown}.")
     ends = {j: ends_of(span, f"spans[{j}]") for j, span in (spans or {}).items()}
     return {j: np.linspace(low, high, n_steps) for j, (low, high) in ends.items()}
 

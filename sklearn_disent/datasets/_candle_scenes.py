@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._panorama import (
+from ._candle_panorama import (
     EYE_HEIGHT,
     Floats,
     View,

@@ -61,7 +61,7 @@ class GoodWeights:
         self._keep()
 
     def _keep(self) -> None:
-        self.states = {name: copy.deepcopy(m.state_dict()) for name, m in self.modules.items()}
+        self.states = {name: _copied(m.state_dict()) for name, m in self.modules.items()}
 
     def check(self, loss: float, epoch: int) -> None:
         """Keep the weights if they are finite; go back to those kept, and say so, if not."""
@@ -76,3 +76,12 @@ class GoodWeights:
             f"The loss became {loss} in epoch {epoch}; the weights are those from before that "
             f"epoch. {REMEDIES}"
         )
+
+
+def _copied(state: dict[str, Any]) -> dict[str, Any]:
+    """The state of a module, with copies of its tensors in their place."""
+    for key, value in state.items():
+        # deepcopy of a tensor takes several times as long: of small nets, a tenth of an epoch.
+        is_tensor = isinstance(value, torch.Tensor)
+        state[key] = value.clone() if is_tensor else copy.deepcopy(value)
+    return state

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_disent import metrics
 from sklearn_disent.metrics._catalogue import REPORTED
-from sklearn_disent.metrics._few_rows import few_rows
+from sklearn_disent.metrics._subsampling import few_rows
 
 RNG = np.random.default_rng(0)
 FACTORS = RNG.integers(3, size=(300, 2))
