@@ -116,8 +116,12 @@ def squared_distances(one: Floats, two: Floats) -> Floats:
     distance zero.
     """
     left, right = distance_factors(one, two)
-    squares: Floats = left @ right.T
-    return np.maximum(squares, 0.0, out=squares)
+    return clip_below_zero(left @ right.T)
+
+
+def clip_below_zero(matrix: Floats) -> Floats:
+    """In place, ``np.maximum(matrix, 0.0)``: with a row of zeros, NumPy takes half the time."""
+    return np.maximum(matrix, np.zeros(matrix.shape[-1]), out=matrix)
 
 
 def distance_factors(one: Floats, two: Floats) -> tuple[Floats, Floats]:

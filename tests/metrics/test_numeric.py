@@ -8,6 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sklearn_disent.metrics._numeric import (
     by_class,
+    clip_below_zero,
     column_range,
     compressed,
     gaussian_entropy,
@@ -72,6 +73,13 @@ def test_column_range_is_that_of_numpy(X):
 def test_squared_distances_are_those_of_scipy(X):
     expected = cdist(X + 100, X[:7] + 100, "sqeuclidean")
     np.testing.assert_allclose(squared_distances(X + 100, X[:7] + 100), expected, atol=1e-10)
+
+
+def test_negative_numbers_are_clipped_in_place(X):
+    matrix = X - X.mean(axis=0)
+    expected = np.maximum(matrix, 0.0)
+    assert clip_below_zero(matrix) is matrix
+    np.testing.assert_array_equal(matrix, expected)
 
 
 @pytest.mark.parametrize("high", [3, 70_000])

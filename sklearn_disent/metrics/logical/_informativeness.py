@@ -1,6 +1,6 @@
 """Informativeness as distance from being invertible or injective (Zhang and Sugiyama 2024)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,12 +13,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from ..._params import Array, AtLeastTwo, NanPolicy, Predictor, RandomStateLike, averaged
-from .._numeric import distance_factors
+from .._numeric import clip_below_zero, distance_factors
 from .._sharing import shared
 from .._subsampling import few_rows
 from .._validation import Checked, check_data, varied_factors, warn_if_constant
 from ._assignment import embed_factors, scale_codes, total_spread
-from ._deviations import CHUNK, both_orders, class_centers, row_chunks
+from ._deviations import both_orders, class_centers, row_chunks
 from ._linear_fits import affine_design, least_absolute, least_squares, minimax_fit
 from ._modularity import combine, score_of
 
@@ -33,9 +33,9 @@ Error = Literal["mse", "mae", "max_error"]
 Inverse = Literal["linear", "equal_codes"] | Predictor
 CrossValidation = Annotated[Any, "cv_object"]
 
-# With more rows than these, mean contractions rest on quick distances, as many at once as stay in
-# the cache.
-_MANY_ROWS, _QUICK_CHUNK = 2000, 2**16
+# With more rows than these, mean contractions rest on quick distances, in square tiles of this side:
+# they stay in the cache, and matrix products like them better than a few long rows.
+_MANY_ROWS, _TILE = 2000, 192
 
 
 @averaged
@@ -418,34 +418,47 @@ def _contraction_distance(
     distances_of = _quick_distances if is_quick else _exact_distances
     near_of, far_of = ([distances_of(points) for points in group] for group in (scaled, parts))
     values = np.zeros(len(parts))
-    for rows in row_chunks(len(data.codes), _QUICK_CHUNK if is_quick else CHUNK):
+    for rows, columns, share in (_tiles if is_quick else _chunks)(weight):
         near = None
         for i in range(len(parts)):
             if near is None or code_scale != "given":
-                near = near_of[i](rows)
-            contraction = far_of[i](rows)
+                near = near_of[i](rows, columns)
+            contraction = far_of[i](rows, columns)
             contraction -= near
-            np.maximum(contraction, 0.0, out=contraction)
+            clip_below_zero(contraction)
             if aggregate == "max":
                 values[i] = max(values[i], contraction.max())
             else:
-                values[i] += weight[rows] @ (contraction @ both_orders(weight, rows))
+                values[i] += weight[rows] @ (contraction @ share)
     if aggregate == "mean":
         values /= weight.sum() ** 2
     return _finish(data, values.tolist(), average)
 
 
-def _exact_distances(points: Floats) -> Callable[[slice], Floats]:
-    """Distances of some rows from themselves and from all that follow."""
-    return lambda rows: cdist(points[rows], points[rows.start :])
+def _chunks(weight: Floats) -> Iterator[tuple[slice, slice, Floats]]:
+    """Some rows, all rows from the first of them on, and the weights of these for both orders."""
+    for rows in row_chunks(len(weight)):
+        yield rows, slice(rows.start, None), both_orders(weight, rows)
 
 
-def _quick_distances(points: Floats) -> Callable[[slice], Floats]:
+def _tiles(weight: Floats) -> Iterator[tuple[slice, slice, Floats]]:
+    """The same of a few rows by a few: tiles beyond the diagonal stand for both orders."""
+    parts = [slice(start, start + _TILE) for start in range(0, len(weight), _TILE)]
+    for i, rows in enumerate(parts):
+        yield rows, rows, weight[rows]
+        for columns in parts[i + 1 :]:
+            yield rows, columns, 2 * weight[columns]
+
+
+def _exact_distances(points: Floats) -> Callable[[slice, slice], Floats]:
+    return lambda rows, columns: cdist(points[rows], points[columns])
+
+
+def _quick_distances(points: Floats) -> Callable[[slice, slice], Floats]:
     left, right = distance_factors(points, points)
 
-    def distances(rows: slice) -> Floats:
-        squares = left[rows] @ right[rows.start :].T
-        np.maximum(squares, 0.0, out=squares)
+    def distances(rows: slice, columns: slice) -> Floats:
+        squares = clip_below_zero(left[rows] @ right[columns].T)
         return np.sqrt(squares, out=squares)
 
     return distances

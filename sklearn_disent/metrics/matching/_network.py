@@ -67,7 +67,8 @@ def _train(X: Floats, place: NDArray[np.intp], n_classes: int, rng: RandomState)
     """Weights of both layers, biases in their last rows, of the least cross-entropy."""
     shapes = [(X.shape[1], _N_UNITS), (_N_UNITS + 1, n_classes)]
     weights = np.concatenate([_first_weights(*shape, rng) for shape in shapes])
-    layers, slopes = _views(weights, shapes), np.empty_like(weights)
+    slopes = np.empty_like(weights)
+    layers, parts = _views(weights, shapes), _views(slopes, shapes)
     adam = _Adam(weights)
     size = min(max(len(X) // _BATCHES_PER_EPOCH, _SMALLEST_BATCH), _LARGEST_BATCH, len(X))
     n_batches = len(X) // size
@@ -78,7 +79,7 @@ def _train(X: Floats, place: NDArray[np.intp], n_classes: int, rng: RandomState)
         order = rng.permutation(len(X))
         for step in range(n_batches):
             rows = order[step * size : (step + 1) * size]
-            _gradient(X[rows], place[rows], layers, _views(slopes, shapes), units)
+            _gradient(X.take(rows, axis=0), place[rows], layers, parts, units)
             progress = (epoch * n_batches + step) / (n_epochs * n_batches)
             adam.move(slopes, _LARGEST_STEP * (1 + np.cos(np.pi * progress)) / 2)
     return layers
@@ -101,7 +102,9 @@ def _gradient(
     """Write the gradient of the mean cross-entropy of a batch into `slopes`."""
     hidden, out = layers
     inner = X @ hidden
-    np.maximum(inner, 0, out=units[:, :-1])
+    # One mask for both directions, by products: np.maximum with a number takes four times as long.
+    active = (inner > 0).astype(np.float32)
+    np.multiply(inner, active, out=units[:, :-1])
     error = units @ out
     error -= error.max(axis=1, keepdims=True)
     np.exp(error, out=error)
@@ -110,7 +113,7 @@ def _gradient(
     error /= np.float32(len(X))
     np.matmul(units.T, error, out=slopes[1])
     back = error @ out[:-1].T
-    back *= inner > 0
+    back *= active
     np.matmul(X.T, back, out=slopes[0])
 
 

@@ -24,7 +24,6 @@ from ..._params import (
     validated,
 )
 from .._factor_columns import Columns, as_columns
-from .._numeric import squared_distances
 from .._subsampling import few_rows
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
@@ -264,14 +263,17 @@ def _kernel_ridge(X: NDArray, Y: NDArray, seed: int) -> _Regression:
     n_landmarks = min(_N_LANDMARKS, max(len(X) // 4, 1))
     landmarks = X[RandomState(seed).permutation(len(X))[:n_landmarks]]
     root = _inverse_root(_gaussian(landmarks, landmarks))
+    n_columns = X.shape[1]
+    own = np.empty((len(X), n_columns + len(landmarks)))
     # The columns themselves, too: a kernel comes close to linear functions only.
-    own = np.hstack([X, _gaussian(X, landmarks) @ root])
-    middle, target = own.mean(axis=0), Y.mean(axis=0)
+    own[:, :n_columns] = X
+    np.matmul(_gaussian(X, landmarks), root, out=own[:, n_columns:])
+    middle, target = np.full(len(X), 1 / len(X)) @ own, Y.mean(axis=0)
     own -= middle
     gram = own.T @ own
     gram[np.diag_indices_from(gram)] += _PENALTY
     weights = solve(gram, own.T @ (Y - target), assume_a="pos", check_finite=False)
-    linear, curved = weights[: X.shape[1]], root @ weights[X.shape[1] :]
+    linear, curved = weights[:n_columns], root @ weights[n_columns:]
     intercept = target - middle @ weights
 
     def predict(new: NDArray) -> NDArray:
@@ -281,10 +283,20 @@ def _kernel_ridge(X: NDArray, Y: NDArray, seed: int) -> _Regression:
 
 
 def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
-    """Kernel exp(-|x - l|^2 / n_columns)."""
-    kernel = squared_distances(rows, landmarks)
-    kernel /= -rows.shape[1]
-    return np.exp(kernel, out=kernel)
+    """Kernel exp(-|x - l|^2 / n_columns).
+
+    By one matrix product; columns are standardized, so that squares lose no digits to a mean.
+    """
+    n_columns = rows.shape[1]
+    left = np.ones((len(rows), n_columns + 2))
+    left[:, :n_columns] = rows
+    np.einsum("ij,ij->i", rows, rows, out=left[:, n_columns])
+    squares = np.einsum("ij,ij->i", landmarks, landmarks)
+    right = np.column_stack([-2 * landmarks, np.ones(len(landmarks)), squares]) / -n_columns
+    exponent = left @ right.T
+    # Rounding may leave equal points at less than no distance.
+    np.minimum(exponent, np.zeros(len(landmarks)), out=exponent)
+    return np.exp(exponent, out=exponent)
 
 
 def _inverse_root(kernel: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ Tolerance = PositiveFloat | Literal["auto"]
 _N_REPEATS = 5
 
 # Trees by which forests grow that are to stop by themselves.
-_STEP = 5
+_STEP, _FIRST_STEPS = 5, 3
 # With more rows than these, forests stop by themselves, at this standard error of the scores.
 _MANY_ROWS, _AUTO_TOL = 5000, 0.005
 
@@ -516,11 +516,16 @@ def _grow_until(
         for task in tasks
     ]
     parts: list[NDArray[np.float64]] = []
-    for size in range(_STEP, max((t.predictor.n_estimators for t in tasks), default=0) + 1, _STEP):
-        jobs = [(_grow, model, task, size) for model, task in zip(models, tasks)]
-        parts.append(np.array(run(jobs, n_jobs)))
+    most = max((task.predictor.n_estimators for task in tasks), default=0) // _STEP
+    while len(parts) < most:
+        # The first steps at once: a forest checks its data in every call.
+        n_steps = min(_FIRST_STEPS, most) if not parts else 1
+        size = (len(parts) + n_steps) * _STEP
+        jobs = [(_grow, model, task, size, n_steps) for model, task in zip(models, tasks)]
+        parts += list(np.stack(run(jobs, n_jobs), axis=1))
         values = np.array([_concentrations(part) for part in parts])
-        if len(parts) >= 3 and (values.std(axis=0, ddof=1) <= tol * np.sqrt(len(parts))).all():
+        is_enough = len(parts) >= _FIRST_STEPS
+        if is_enough and (values.std(axis=0, ddof=1) <= tol * np.sqrt(len(parts))).all():
             break
     importance = np.mean(parts, axis=0) if parts else []
     return [
@@ -535,13 +540,15 @@ def _grow_until(
     ]
 
 
-def _grow(model: BaseEstimator | None, task: Task, size: int) -> NDArray[np.float64]:
-    """Mean importance of the trees that are added to a forest."""
+def _grow(
+    model: BaseEstimator | None, task: Task, size: int, n_steps: int
+) -> NDArray[np.float64]:
+    """Mean importance (n_steps, n_codes) of the trees that each step adds to a forest."""
     if model is None:
-        return np.zeros(task.X.shape[1])
-    n_before = len(getattr(model, "estimators_", ()))
+        return np.zeros((n_steps, task.X.shape[1]))
     model.set_params(n_estimators=size).fit(task.X[task.train], task.y[task.train])
-    return np.mean([tree.feature_importances_ for tree in model.estimators_[n_before:]], axis=0)
+    new = [tree.feature_importances_ for tree in model.estimators_[-n_steps * _STEP :]]
+    return np.reshape(new, (n_steps, _STEP, -1)).mean(axis=1)
 
 
 def _concentrations(importance: NDArray[np.float64]) -> list[float]:

@@ -8,7 +8,6 @@ max_depth=...)``: bootstraps, splits, ties, probabilities. `benchmarks/metrics.p
 faster they are.
 """
 
-import itertools
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -135,6 +134,8 @@ class _Rows(NamedTuple):
     weight: Ints
     middle: Ints
     """Twice the rows of earlier classes, or of the own class before this one, and its weight."""
+    before: Ints
+    """Rows before this one, in all trees."""
     floats: NDArray[np.float64]
     """The weights once more, as NumPy counts with them."""
     apart: NDArray[np.bool_]
@@ -147,7 +148,8 @@ def _rows(sample: _Sample) -> _Rows:
     middle = np.empty_like(weight)
     middle[order] = 2 * np.cumsum(weight[order]) - weight[order]
     apart = np.concatenate([[False], x[1:] > x[:-1] + _CLOSE])
-    return _Rows(y, weight, middle, weight.astype(np.float64), apart)
+    before = np.cumsum(weight) - weight
+    return _Rows(y, weight, middle, before, weight.astype(np.float64), apart)
 
 
 def _best_cuts(starts: Ints, growing: NDArray[np.bool_], rows: _Rows, n_classes: int) -> Ints:
@@ -165,8 +167,9 @@ def _best_cuts(starts: Ints, growing: NDArray[np.bool_], rows: _Rows, n_classes:
     grows, falls = (
         rows.weight * (rows.middle - np.take(2 * count, cell)) for count in (last - counts, last)
     )
-    n_left = _sums_before(rows.weight, starts, np.zeros_like(sizes), sizes)
-    n_right = np.repeat(sizes, lengths) - n_left
+    before = rows.before[starts]
+    n_left = rows.before - np.repeat(before, lengths)
+    n_right = np.repeat(before + sizes, lengths) - rows.before
     sq_left = _sums_before(grows, starts, np.zeros_like(squares), squares)
     sq_right = _sums_before(falls, starts, squares, np.zeros_like(squares))
     # In the operations of scikit-learn, in their order: what ties there must tie here.
@@ -174,7 +177,7 @@ def _best_cuts(starts: Ints, growing: NDArray[np.bool_], rows: _Rows, n_classes:
         impurity = _weighted(n_right, sq_right) + _weighted(n_left, sq_left)
     apart = rows.apart & np.repeat(growing & (squares < sizes * sizes), lengths)
     apart[starts] = False
-    impurity[~apart] = np.inf
+    impurity = np.where(apart, impurity, np.inf)
     best = np.repeat(np.minimum.reduceat(impurity, starts), lengths)
     reached = np.flatnonzero(apart & (impurity == best))
     # The first of equally good ones.
@@ -194,7 +197,11 @@ def _sums_before(values: Ints, starts: Ints, begin: Ints, end: Ints) -> Ints:
 def _weighted(size: Ints, squares: Ints) -> NDArray[np.float64]:
     """Gini impurity times the number of rows."""
     n = size.astype(np.float64)
-    return n * (1.0 - squares / (n * n))
+    share = n * n
+    np.divide(squares, share, out=share)
+    np.subtract(1.0, share, out=share)
+    share *= n
+    return share
 
 
 def _leaves(starts: Ints, sample: _Sample, n_classes: int) -> Forest:
@@ -215,9 +222,14 @@ def _leaves(starts: Ints, sample: _Sample, n_classes: int) -> Forest:
 
 def _mean_share(forest: Forest, code: NDArray[np.float32], n_trees: int) -> NDArray[np.float64]:
     """Shares of classes (n_new, n_classes), the mean over trees."""
+    order = np.argsort(code)
+    # In sorted rows, a leaf holds those up to its threshold, behind those of the leaf before.
+    reached = np.searchsorted(code[order], forest.threshold, side="right")
+    ends = forest.tree * len(code) + reached
+    leaf = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)).reshape(n_trees, len(code))
     total = np.zeros((len(code), forest.share.shape[1]))
-    begins = np.searchsorted(forest.tree, np.arange(n_trees + 1))
-    for begin, end in itertools.pairwise(begins):
-        leaf = np.searchsorted(forest.threshold[begin:end], code, side="left")
-        total += forest.share[begin + leaf]
-    return total / n_trees
+    for row in leaf:
+        total += forest.share.take(row, axis=0)
+    mean = np.empty_like(total)
+    mean[order] = total / n_trees
+    return mean
