@@ -45,6 +45,8 @@ __all__ = [
     "fit_context",
     "init_constraints",
     "loads",
+    "publish_signatures",
+    "readable",
     "validated",
     "with_matrix",
 ]
@@ -61,6 +63,10 @@ class Interval(AnyInterval):
 
     def is_satisfied_by(self, val: Any) -> bool:
         return not isinstance(val, bool | np.bool_) and super().is_satisfied_by(val)
+
+    def __repr__(self) -> str:
+        # Shown by help(), within annotations.
+        return str(self)
 
 
 PositiveInt = Annotated[int, Interval(Integral, 1, None, closed="left")]
@@ -150,7 +156,24 @@ def validated(func: Callable[P, R]) -> Callable[P, R]:
         return func(*args, **kwargs)
 
     vars(wrapper)["_is_validated"] = True
-    return wrapper
+    return readable(wrapper)
+
+
+def readable(func: Callable[P, R]) -> Callable[P, R]:
+    """Let help() show the parameters of a function without their annotations.
+
+    Written out, `ArrayLike` alone fills five lines. Type checkers read the source, and
+    `constraints_of` the function below its wrapper.
+    """
+    vars(func)["__signature__"] = without_annotations(inspect.signature(func))
+    return func
+
+
+def without_annotations(signature: inspect.Signature) -> inspect.Signature:
+    """The same parameters with the same defaults, as short as can be."""
+    empty = inspect.Parameter.empty
+    plain = [p.replace(annotation=empty) for p in signature.parameters.values()]
+    return inspect.Signature(plain)
 
 
 # -- what a call returns, told by its arguments ----------------------------------------------
@@ -255,6 +278,26 @@ def init_constraints(cls: type) -> dict[str, list[Any]]:
     own = {} if init is None else constraints_of(init, strict=False)
     inherited = getattr(super(cls, cls), "_parameter_constraints", {})
     return {**inherited, **own, **vars(cls).get("_parameter_constraints", {})}
+
+
+def publish_signatures(cls: type) -> None:
+    """One signature without ``**kwargs``: a class's own parameters, then those of its parent.
+
+    To be called in ``__init_subclass__``, after `init_constraints`, which reads what is left out.
+    """
+    for method in (vars(cls).get("fit"), vars(cls).get("partial_fit")):
+        if inspect.isfunction(method):
+            readable(method)
+    if "__init__" not in vars(cls):
+        return
+    own = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
+    inherited = inspect.signature(super(cls, cls).__init__).parameters
+    merged = {n: p for n, p in own.items() if p.kind != p.VAR_KEYWORD}
+    for name, parameter in inherited.items():
+        if name not in merged and parameter.kind != parameter.VAR_KEYWORD:
+            merged[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
+    signature = without_annotations(inspect.Signature(list(merged.values())))
+    cls.__init__.__signature__ = signature  # type: ignore[misc]
 
 
 def check_init(estimator: Any) -> None:

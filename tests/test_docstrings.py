@@ -116,6 +116,13 @@ def annotation(name, parameter):
     """The annotation, evaluated; None where there is none, or where it needs what is not here."""
     found = OBJECTS[name]
     hint = parameter.annotation
+    if hint is parameter.empty:
+        # Published signatures have none, see _params.readable; the functions have them.
+        inits = [
+            vars(c)["__init__"] for c in getattr(found, "__mro__", ()) if "__init__" in vars(c)
+        ]
+        hints = [getattr(f, "__annotations__", {}) for f in inits or [inspect.unwrap(found)]]
+        hint = next((own[parameter.name] for own in hints if parameter.name in own), hint)
     if not isinstance(hint, str):
         return None if hint is parameter.empty else hint
     init = found.__init__ if inspect.isclass(found) else found

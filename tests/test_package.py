@@ -1,5 +1,6 @@
 """The package as a whole: rooms, imports, README, version."""
 
+import csv
 import functools
 import importlib
 import importlib.metadata
@@ -277,3 +278,26 @@ def test_every_dependency_has_an_oldest_version_that_is_not_above_the_tested_one
     for name, version in oldest.items():
         assert numbers(version) <= numbers(tested[name]), name
     assert oldest["torch"] == tested["torch"]
+
+
+# -- the paper about the package ----------------------------------------------------------------
+
+PAPER = ROOT / "docs" / "paper" / "paper.md"
+
+
+@pytest.mark.skipif(not PAPER.is_file(), reason="the documentation is not here")
+def test_paper_cites_shows_and_states_what_is_there():
+    text = PAPER.read_text()
+    assert len(text.split()) < 1000, "two pages"
+    entries = re.findall(r"^@\w+\{(\w+),", (PAPER.parent / "paper.bib").read_text(), flags=re.M)
+    assert set(re.findall(r"@(\w+)", text)) == set(entries)
+    for picture in re.findall(r"\]\(([^)]+)\)", text):
+        assert (PAPER.parent / picture).is_file(), picture
+    with (ROOT / "docs" / "results" / "models.csv").open(newline="") as file:
+        rows = {row["metric"]: row for row in csv.DictReader(file) if row["model"] == "btcvae"}
+    for name, label in (("mig", "MIG"), ("factor_vae", "FactorVAE score")):
+        stated = re.search(rf"a\s+{label}\s+of\s+(\S+)\s.*?chance\s+(\d\.\d+)", text, flags=re.S)
+        assert stated.groups() == tuple(f"{float(rows[name][c]):.3f}" for c in ("mean", "chance"))
+    speed = (ROOT / "docs" / "guide" / "speed.rst").read_text()
+    for seconds in re.findall(r"([\d.]+) s\b", text):
+        assert f"     - {seconds}\n" in speed, seconds

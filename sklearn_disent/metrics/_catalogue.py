@@ -8,6 +8,7 @@ one: scorers and reports take a function, or a `Metric` that says more about it.
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from difflib import get_close_matches
 from functools import lru_cache, partial
 from math import inf
 from numbers import Real
@@ -332,9 +333,16 @@ def as_metrics(entries: Iterable[MetricLike], known: Mapping[str, Metric]) -> li
     if unknown or not entries:
         raise ValueError(
             f"metrics must be one or more of {sorted(known)}, functions, or instances of Metric, "
-            f"got {unknown or entries}."
+            f"got {unknown or entries}.{_near(unknown, known)}"
         )
     return [_as_metric(entry, known) for entry in entries]
+
+
+def _near(unknown: Iterable[Any], known: Iterable[str]) -> str:
+    """The name that was meant, perhaps: that of the function, or one with other letters."""
+    names = [str(entry).removesuffix("_score").lower() for entry in unknown]
+    near = dict.fromkeys(n for name in names for n in get_close_matches(name, known, n=1))
+    return f" Did you mean {', '.join(map(repr, near))}?" if near else ""
 
 
 def _as_metric(entry: MetricLike, known: Mapping[str, Metric]) -> Metric:

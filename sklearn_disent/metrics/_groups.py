@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._params import PositiveInt, constraints_of, fit_context
+from .._params import PositiveInt, constraints_of, fit_context, readable
 from ._factor_columns import as_columns
 from ._sharing import shared
 from ._validation import Checked, check_factors
@@ -169,6 +169,7 @@ class GroupProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     _parameter_constraints = constraints_of(__init__)  # type: ignore[arg-type]
 
+    @readable
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the direction of each unit.
@@ -199,6 +200,7 @@ class GroupProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             self.directions_.append(direction)
         return self
 
+    @readable
     def transform(self, X: ArrayLike) -> NDArray:
         """One number per unit.
 

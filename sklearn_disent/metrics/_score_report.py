@@ -211,7 +211,9 @@ def verdict(row: Mapping[str, Any]) -> str:
         return ""
     if row["question"] == INDEPENDENCE:
         # Shuffled codes are independent: the question is whether these are any worse.
-        return "dependent codes" if row["p_value"] > 1 - _LEVEL else "independent codes"
+        # Codes that are constant are not: then every shuffle is as good.
+        is_worse = row["p_value"] > 1 - _LEVEL and row["value"] != row["chance"]
+        return "dependent codes" if is_worse else "independent codes"
     if row["p_value"] <= _LEVEL:
         return "above chance"
     return "not clearly above chance" if row["p_value"] <= _OPEN else "not above chance"

@@ -237,7 +237,9 @@ def _complete(
     for k, (values, _, declared) in enumerate(columns, start=factor or 0):
         column, number, kind = _encode_factor(values, declared, k)
         if kind == "continuous" and not continuous:
-            column = _bin_factor(number, column, factor_bins, k)
+            if factor_bins is None:
+                _refuse_continuous(column, Z, k)
+            column = _bin_factor(number, column, factor_bins)
         classes.append(column)
         numbers.append(number)
         kinds.append(kind)
@@ -559,17 +561,26 @@ def _encode_factor(
     return index[offset], number, kind
 
 
+def _refuse_continuous(unique: NDArray[np.int64], Z: NDArray[np.float64], k: int) -> None:
+    swapped = Z.size and (np.rint(Z) == Z).all()
+    hint = (
+        " The codes are all whole numbers: if these are the factors, pass them first, as in "
+        "mig_score(factors, codes)."
+        if swapped
+        else ""
+    )
+    raise ValueError(
+        f"factor {k} is continuous ({unique.max() + 1} distinct values in {len(unique)} samples), "
+        "but this metric needs classes. Bin it with factor_bins=10, for instance (n_bins is for "
+        f"the codes only), or take every distinct value as a class with factor_bins='unique'.{hint}"
+    )
+
+
 def _bin_factor(
-    number: NDArray[np.float64], unique: NDArray[np.int64], factor_bins: int | str | None, k: int
+    number: NDArray[np.float64], unique: NDArray[np.int64], factor_bins: int | str | None
 ) -> NDArray[np.int64]:
-    if factor_bins is None:
-        raise ValueError(
-            f"factor {k} is continuous ({unique.max() + 1} distinct values in {len(number)} "
-            "samples), but this metric needs classes. Bin it with factor_bins=10, for instance "
-            "(n_bins is for the codes only), or take every distinct value as a class with "
-            "factor_bins='unique'."
-        )
     if isinstance(factor_bins, str):
         return unique
+    assert factor_bins is not None
     binned = np.digitize(number, np.linspace(number.min(), number.max(), factor_bins + 1)[1:-1])
     return np.unique(binned, return_inverse=True)[1]

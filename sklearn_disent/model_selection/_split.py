@@ -10,7 +10,7 @@ from sklearn.model_selection._split import _validate_shuffle_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
-from .._params import Array, Names, PositiveFloat, PositiveInt, RandomStateLike, validated
+from .._params import Array, Names, PositiveFloat, PositiveInt, RandomStateLike, readable, validated
 from ._dependence import Kind, Pairs, dependence_weights
 
 
@@ -110,6 +110,7 @@ class DependentShuffleSplit(BaseShuffleSplit):
         self.dependent = dependent
         self._default_test_size = 0.2
 
+    @readable
     def split(
         self, X: Any, y: ArrayLike | None = None, groups: Any = None
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

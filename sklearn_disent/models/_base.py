@@ -27,6 +27,7 @@ from ._module import Terms, VAEModule, VAEOutput, check_shapes
 from ._net import BaseNet
 from ._saved_state import decode
 from ._schedules import resolve
+from ._training import weighted_sum
 from .terms import (
     KLParts,
     bernoulli_nll,
@@ -450,10 +451,7 @@ class BaseVAE(LikelihoodBounds, BaseNet):
         terms = self.terms(x, output, extras)
         if self.guidance_:
             terms = self.guidance_.terms(terms, x[:n_rows], output.first(n_rows), extras, self)
-        loss = sum(
-            self.at_step(weight) * value for weight, value in terms.values() if weight is not None
-        )
-        logged = {name: value for name, (_, value) in terms.items()}
+        loss, logged = weighted_sum(terms, self)
         with torch.no_grad():
             if self.module_.training:
                 mean = output.mean[:n_rows]

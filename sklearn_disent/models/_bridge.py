@@ -187,8 +187,8 @@ class ScoreCollector:
 
 @validated
 def from_modules(
-    encoder: nn.Module,
-    decoder: nn.Module | None = None,
+    encoder: nn.Module | Callable[..., Any],
+    decoder: nn.Module | Callable[..., Any] | None = None,
     input_shape: Sizes = (),
     *,
     posterior: Literal["auto", "gaussian", "point"] = "auto",
@@ -197,16 +197,16 @@ def from_modules(
 ) -> BaseNet:
     """A fitted estimator made of a trained torch encoder and, if there is one, its decoder.
 
-    What takes estimators then takes the model: ``transform``, ``inverse_transform``, Displays, the
-    report, scorers, metrics of posteriors, counterfactuals, saving.
+    What takes estimators then takes the model: Displays, the report, scorers, metrics of posteriors
+    and of counterfactuals. It has ``transform`` and ``inverse_transform``, and may be pickled.
 
     Parameters
     ----------
-    encoder : torch.nn.Module
+    encoder : torch.nn.Module, or method of one
         Maps observations ``(n, *input_shape)`` to codes ``(n, n_codes)``, to means and
         log-variances side by side ``(n, 2 * n_codes)``, or to a tuple ``(mean, log_var)``. It is
         copied.
-    decoder : torch.nn.Module or None, default=None
+    decoder : torch.nn.Module, method of one, or None, default=None
         Maps codes ``(n, n_codes)`` to observations ``(n, *input_shape)``. It is copied.
     input_shape : tuple of int, default=()
         Shape of one observation: ``(n_features,)`` or ``(C, H, W)``.
@@ -249,17 +249,43 @@ def from_modules(
             "input_shape must be the shape of one observation, got (). Pass (C, H, W)."
         )
     options: dict[str, Any] = {"input_shape": shape, "device": device}
+    first = _as_module(encoder, "encoder")
     if decoder is None:
-        estimator: BaseNet = NeuralNetTransformer(encoder, **options)
+        estimator: BaseNet = NeuralNetTransformer(first, **options)
     else:
-        wrapped, n_codes = _gaussian_encoder(encoder, decoder, shape, posterior)
-        parts: dict[str, Any] = {"encoder": wrapped, "decoder": decoder}
+        last = _as_module(decoder, "decoder")
+        wrapped, n_codes = _gaussian_encoder(first, last, shape, posterior)
+        parts: dict[str, Any] = {"encoder": wrapped, "decoder": last}
         estimator = VAE(n_codes, likelihood=likelihood, **parts, **options)
     estimator._defers_optimizers = True
     estimator.random_state = 0  # nothing is drawn, and the weights are given
     estimator.initialize()
     estimator.random_state = None
     return estimator
+
+
+class _Method(nn.Module):
+    """A method of a module as a module: ``net.encode``, for networks with encoder and decoder."""
+
+    def __init__(self, owner: nn.Module, method: str) -> None:
+        super().__init__()
+        self.owner = owner
+        self.method = method
+
+    def forward(self, x: Tensor) -> Any:
+        return getattr(self.owner, self.method)(x)
+
+
+def _as_module(part: Any, name: str) -> nn.Module:
+    if isinstance(part, nn.Module):
+        return part
+    owner = getattr(part, "__self__", None)
+    if isinstance(owner, nn.Module):
+        return _Method(owner, part.__name__)
+    raise TypeError(
+        f"{name} must be a torch module or a method of one, such as net.encode, got {part!r}, "
+        "whose weights are not known. For codes alone, encode_loader takes any function."
+    )
 
 
 class _GaussianEncoder(nn.Module):

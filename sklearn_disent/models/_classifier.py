@@ -28,6 +28,7 @@ from .._params import (
     Sizes,
     constraints_of,
     fit_context,
+    readable,
 )
 from ..exceptions import TrainingDivergedError
 from ._data import Layout, as_rows, check_lazy, check_outputs, find_layout
@@ -131,6 +132,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.three_d_array = True
         return tags
 
+    @readable
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the network.
@@ -251,6 +253,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         frequent = [np.bincount(column).argmax() for column in data.classes[train].T]
         self.chance_ = (data.classes[held_out] == frequent).mean(axis=0)
 
+    @readable
     def predict_proba(self, X: ArrayLike) -> Any:
         """Probabilities of the classes.
 
@@ -296,6 +299,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         check_outputs(self, *found)
         return found
 
+    @readable
     def predict(self, X: ArrayLike) -> NDArray:
         """The most probable classes.
 
@@ -314,6 +318,7 @@ class FactorClassifier(ClassifierMixin, BaseEstimator):
         pairs = zip(self.classes_, probabilities)
         return np.column_stack([classes[found.argmax(axis=1)] for classes, found in pairs])
 
+    @readable
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Mean accuracy; of several factors, the mean over them.
 

@@ -59,7 +59,6 @@ In ``_base.py``: ``get_params`` and ``set_params`` reach into lists of guidance,
 ``_get_metadata_request`` a model asks for the metadata that its guidance reads.
 """
 
-import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -87,6 +86,7 @@ from .._params import (
     constraints_of,
     fit_context,
     init_constraints,
+    publish_signatures,
 )
 from ..exceptions import TrainingWarning
 from ._callbacks import CallbackBridge
@@ -107,7 +107,7 @@ from ._data import (
     match_layout,
     read_input_shape,
 )
-from ._device import AutoDevice, send
+from ._device import AutoDevice, check_device, send
 from ._fit_state import OF_FIT, unchanged_on_error
 from ._saved_state import SavedState
 from ._saving import SavingMixin
@@ -220,15 +220,7 @@ class BaseNet(
         """
         super().__init_subclass__(**kwargs)
         cls._parameter_constraints = init_constraints(cls)
-        if "__init__" in vars(cls):
-            own = inspect.signature(cls.__init__).parameters
-            inherited = inspect.signature(super(cls, cls).__init__).parameters
-            merged = {n: p for n, p in own.items() if p.kind != p.VAR_KEYWORD}
-            for name, parameter in inherited.items():
-                if name not in merged and parameter.kind != parameter.VAR_KEYWORD:
-                    merged[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
-            signature = inspect.Signature(list(merged.values()))
-            cls.__init__.__signature__ = signature  # type: ignore[attr-defined]
+        publish_signatures(cls)
 
     # -- scikit-learn's parameter rules ------------------------------------------------------
 
@@ -457,6 +449,7 @@ class BaseNet(
             self._units = Units("unknown", 1.0 / 255.0)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.n_steps_ = 0
+        check_device(self.device)
         return super().initialize()
 
     def initialize_module(self) -> Self:

@@ -1,5 +1,6 @@
 """Tables of mixed columns: a likelihood for each, and missing entries left out of it."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -13,6 +14,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, log_softmax
 
 from .._arrays import as_numbers, is_tensor
 from .._params import PositiveInt, Weight
+from ..exceptions import TrainingWarning
 from ..networks import make_pair
 from ._base import BaseVAE
 from ._data import Layout
@@ -22,6 +24,7 @@ from .terms import gaussian_kl
 Kind = Literal["gaussian", "bernoulli", "categorical"]
 
 _LEAST_SCALE = 0.01  # of a Gaussian column, in its standard deviations: no density without bound
+_FEW = 20  # rows, among which texts may all differ by chance
 _HALF_LOG_TAU = 0.5 * float(np.log(2 * np.pi))
 
 
@@ -42,6 +45,7 @@ class TableVAE(BaseVAE):
         Kind of some columns by name (or number, for arrays): "gaussian", "bernoulli" or
         "categorical". The others, or all if None, are read off the table: numbers are Gaussian,
         two values Bernoulli, strings and categories categorical. Columns of an array are Gaussian.
+        Dates are refused: turn them into numbers.
     **kwargs : dict
         All other parameters are those of :class:`VAE`; `likelihood` and `sigma` are not used.
 
@@ -115,7 +119,7 @@ class TableVAE(BaseVAE):
         if not is_frame:
             if is_tensor(X) or isinstance(X, np.ma.MaskedArray):
                 X = as_numbers(X, "X")
-            X = check_array(X, dtype="numeric", ensure_all_finite="allow-nan", input_name="X")
+            X = _numbers_of(X)
         if len(X) < (2 if reset else 1):
             raise ValueError(
                 f"Found array with {len(X)} sample(s) while a minimum of {2 if reset else 1} is "
@@ -261,6 +265,18 @@ def _columns_of(X: Any) -> dict[Any, Any]:
     return dict(enumerate(np.asarray(X).T))
 
 
+def _numbers_of(X: Any) -> NDArray:
+    try:
+        return check_array(X, dtype="numeric", ensure_all_finite="allow-nan", input_name="X")
+    except ValueError as error:
+        if not hasattr(X, "to_pandas"):
+            raise
+        raise TypeError(
+            f"A {type(X).__name__} of {type(X).__module__.partition('.')[0]} must hold numbers "
+            f"alone: {error}. Columns of other kinds are read off pandas: pass X.to_pandas()."
+        ) from error
+
+
 def _read_columns(X: Any, kinds: Mapping[Any, str]) -> list[dict[str, Any]]:
     """Kind, scale and categories of every column."""
     given = _columns_of(X)
@@ -274,11 +290,31 @@ def _read_columns(X: Any, kinds: Mapping[Any, str]) -> list[dict[str, Any]]:
     columns: list[dict[str, Any]] = []
     start = 0
     for name, values in given.items():
+        if kinds.get(name) is None:
+            _question(name, values)
         column = _read_column(name, values, kinds.get(name), hasattr(X, "iloc"))
         size = len(column["categories"]) if column["kind"] == "categorical" else 1
         columns.append({**column, "start": start, "stop": start + size})
         start += size
     return columns
+
+
+def _question(name: Any, values: Any) -> None:
+    """Refuse dates, and warn of names: as categories they tell nothing about another table."""
+    dtype = str(getattr(values, "dtype", ""))
+    if dtype.startswith(("datetime", "timedelta", "period")):
+        raise ValueError(
+            f"Column {name!r} holds {dtype}. Turn it into numbers, such as the day of the year or "
+            "days since the first one, leave it out, or pass kinds={...: 'categorical'} for it."
+        )
+    is_text = dtype in ("object", "category") or dtype.startswith("str")
+    if is_text and len(values) >= _FEW and len(set(_plain(values))) == len(values):
+        warnings.warn(
+            f"Column {name!r} has another value in every row, as names and identifiers have: a "
+            "model cannot learn from it. Leave it out.",
+            TrainingWarning,
+            stacklevel=7,  # the call of fit
+        )
 
 
 def _read_column(name: Any, values: Any, kind: str | None, is_frame: bool) -> dict[str, Any]:

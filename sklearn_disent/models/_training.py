@@ -226,3 +226,34 @@ class TrainingLoop(_Net):
         if generator is None:
             raise AttributeError(f"{type(self).__name__} has a generator only while fit runs.")
         return generator
+
+
+def weighted_sum(terms: Any, net: Any) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """The loss, and the terms by name; torch's own words about a wrong term would not name it."""
+    name = f"{type(net).__name__}.terms()"
+    if not isinstance(terms, dict):
+        raise TypeError(
+            f"{name} must return a dict {{name: (weight, value)}}, got {_kind_of(terms)}. Return "
+            '{"reconstruction": (1.0, value)}, for instance.'
+        )
+    for key, term in terms.items():
+        if not isinstance(term, tuple | list) or len(term) != 2:
+            raise TypeError(
+                f"{name} must give a pair (weight, value) for {key!r}, got {_kind_of(term)}. "
+                "Return (1.0, value) for a weight of one, (None, value) to record it only."
+            )
+        value = term[1]
+        if not isinstance(value, torch.Tensor) or value.numel() != 1:
+            raise TypeError(
+                f"{name} must give a tensor of one number for {key!r}, got {_kind_of(value)}. Take "
+                "the mean over the rows, value.mean()."
+            )
+    loss: Any = sum(
+        net.at_step(weight) * value for weight, value in terms.values() if weight is not None
+    )
+    return loss, {key: value for key, (_, value) in terms.items()}
+
+
+def _kind_of(value: Any) -> str:
+    kind = f"a {type(value).__name__}"
+    return f"{kind} of shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else kind

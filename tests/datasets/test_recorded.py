@@ -93,7 +93,7 @@ MAKERS = [name for name in datasets.__all__ if name.startswith("make_")]
 def of_maker(name):
     """One change at a time."""
     make = getattr(datasets, name)
-    parameters = inspect.signature(make, eval_str=True).parameters
+    parameters = inspect.signature(inspect.unwrap(make), eval_str=True).parameters
     base = CHEAP.get(name, {}) | {"random_state": 0}
     if "n_samples" in parameters:
         base["n_samples"] = N_SAMPLES

@@ -4,6 +4,7 @@ What once failed for one of them is tested here, or in the file that a comment n
 """
 
 import ast
+import pickle
 import re
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import sklearn_disent
 from sklearn_disent.datasets import load_image_folder
-from sklearn_disent.exceptions import DegenerateScoreWarning
+from sklearn_disent.exceptions import DegenerateScoreWarning, TrainingWarning
 from sklearn_disent.inspection import DisentanglementReport
 from sklearn_disent.metrics import disentanglement_report, get_scorer, mig_score
 from sklearn_disent.model_selection import compare_models
@@ -99,6 +100,11 @@ def test_newcomer_reads_what_to_do(data, monkeypatch):
         mig_score(X, y)
     with pytest.raises(TypeError, match="bta"):
         BetaVAE(bta=4.0)
+    with pytest.raises(ValueError, match=r"whole numbers.*mig_score\(factors, codes\)"):
+        mig_score(X, y)  # swapped
+    for misspelt in ("migg", "MIG", "mig_score"):
+        with pytest.raises(ValueError, match=r"Did you mean 'mig'\?"):
+            get_scorer(misspelt)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"needs matplotlib: pip install sklearn-disent\[plot\]"):
@@ -131,6 +137,38 @@ def test_researcher_judges_a_torch_model(data):
     # A data set as X was once an obscure error.
     with pytest.raises(TypeError, match=r"Gather it once, X = torch\.stack"):
         clone(BetaVAE(**SMALL)).fit(loader.dataset)
+
+
+class OneModule(nn.Module):
+    """Encoder and decoder as methods, which is how most VAEs in torch are written."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(5, 8), nn.Linear(4, 5)
+
+    def encode(self, x):
+        return self.first(x).chunk(2, dim=1)
+
+    def decode(self, z):
+        return self.last(z)
+
+
+def test_researcher_passes_methods_of_one_module(data, tmp_path):
+    # They were refused once, with a page of the module's own repr.
+    X, _ = data
+    torch.manual_seed(0)
+    model = OneModule()
+    estimator = from_modules(model.encode, model.decode, input_shape=(5,))
+    mean = model.encode(torch.from_numpy(X))[0]
+    assert_array_equal(estimator.transform(X), mean.detach().numpy())
+    assert_array_equal(estimator.reconstruct(X), model.decode(mean).detach().numpy())
+    found = pickle.loads(pickle.dumps(estimator))
+    assert_array_equal(found.transform(X), estimator.transform(X))
+    # The guide once promised what cannot be done without knowing how to build the module.
+    with pytest.raises(TypeError, match=r"built already, and how is not known\. Pass the class"):
+        estimator.save_pretrained(tmp_path / "saved")
+    with pytest.raises(TypeError, match=r"encoder must be a torch module or a method.*encode_load"):
+        from_modules(lambda x: x, model.decode, input_shape=(5,))
 
 
 # Of every estimator: tests/models/test_saved_state.py. Discriminator and steps were once lost.
@@ -183,6 +221,26 @@ def test_author_of_a_loss_searches_and_scores_it(data):
     assert 0 < report["largest_correlation"]["value"] <= 1
 
 
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        (lambda loss: loss.mean(), r"must return a dict.*got a Tensor of shape \(\)"),
+        (lambda loss: {"mine": loss.mean()}, r"pair \(weight, value\) for 'mine'.*\(1\.0, value\)"),
+        (lambda loss: {"mine": (1.0, loss)}, r"one number for 'mine'.*shape \(32,\).*value\.mean"),
+        (lambda loss: {"mine": (1.0, 0.5)}, r"one number for 'mine', got a float"),
+    ],
+    ids=["no dict", "no weight", "a value per row", "no tensor"],
+)
+def test_author_of_a_loss_reads_which_term_is_wrong(data, wrong, match):
+    # torch spoke of sparse layouts, of 0-d tensors and of gradients.
+    class Wrong(BaseVAE):
+        def terms(self, x, output, extras):
+            return wrong(self.reconstruction(x, output.decoded))
+
+    with pytest.raises(TypeError, match=match):
+        Wrong(**SMALL).fit(data[0])
+
+
 def test_author_of_a_loss_stops_early_or_reads_how(data):
     # A bare KeyError once; WandbLogger: tests/models/test_validation_callbacks.py.
     with pytest.raises(ValueError, match=r"'valid_loss\w*' in the history.*train_split="):
@@ -199,6 +257,26 @@ def test_engineer_fits_a_mixed_table_with_gaps():
     filled = vae.inverse_transform(vae.transform(table))
     assert (filled.dtypes == table.dtypes).all()
     assert not filled.isna().any(axis=None)
+
+
+def test_engineer_reads_which_column_is_of_no_use():
+    table = load_wine(as_frame=True).frame[:40]
+    dates = table.assign(when=pd.date_range("2026-01-01", periods=40))
+    small = {"max_epochs": 1, "random_state": 0}
+    # Every date was a category of its own.
+    with pytest.raises(ValueError, match=r"'when' holds datetime64.*day of the year"):
+        TableVAE(2, **small).fit(dates)
+    named = table.assign(name=[f"wine {i}" for i in range(40)])
+    with pytest.warns(TrainingWarning, match="'name' has another value in every row") as caught:
+        TableVAE(2, **small).fit(named)
+    assert caught[0].filename == __file__
+
+
+def test_engineer_with_polars_reads_what_to_pass():
+    polars = pytest.importorskip("polars")
+    table = polars.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "z"]})
+    with pytest.raises(TypeError, match=r"of polars must hold numbers.*X\.to_pandas\(\)"):
+        TableVAE(2).fit(table)
 
 
 def test_engineer_uses_a_pipeline_and_frames(data):
@@ -261,6 +339,18 @@ def test_teacher_shows_reports_with_sliders(images):
     assert link.startswith("https://sklearn-disent.readthedocs.io/")
     assert link.endswith("sklearn_disent.models.BetaVAE.html")
     assert "<pre>" in disentanglement_report(y, vae.transform(X), metrics=["mig"])._repr_html_()
+
+
+def test_teacher_shows_a_dead_model_for_what_it_is(images):
+    _, y = images
+    metrics = ["mig", "gaussian_total_correlation_error"]
+    with pytest.warns(DegenerateScoreWarning):
+        report = disentanglement_report(
+            y, np.zeros((64, 2)), metrics=metrics, n_permutations=20, random_state=0
+        )
+    # Constant codes were called dependent: no shuffle was worse.
+    assert list(report.verdicts.values()) == ["not above chance", "independent codes"]
+    assert "No score is above chance" in str(report)
 
 
 # Run by a kernel: tests/test_notebooks.py (slow). Two things once broke all of them.

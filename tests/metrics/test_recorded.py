@@ -116,7 +116,7 @@ def data():
 def calls(name):
     """(description, factors, codes, options) of all calls of one metric: one change at a time."""
     function = REPORTED[name].function
-    parameters = inspect.signature(function, eval_str=True).parameters
+    parameters = inspect.signature(inspect.unwrap(function), eval_str=True).parameters
     base = {option: value for option, value in BASE.items() if option in parameters}
     if name in ESTIMATORS:
         base["estimator"] = ESTIMATORS[name]

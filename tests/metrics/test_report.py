@@ -539,7 +539,7 @@ def test_report_stays_in_its_process_within_threads_and_workers():
 
 
 def judged_row(p_value, question="Compactness"):
-    return {"p_value": p_value, "question": question}
+    return {"p_value": p_value, "question": question, "value": 0.3, "chance": 0.1}
 
 
 def test_summary_names_the_scores_that_are_not_above_chance():
@@ -565,3 +565,9 @@ def test_summary_names_the_scores_that_are_not_above_chance():
 )
 def test_verdict_follows_the_p_value(p_value, question, words):
     assert verdict(judged_row(p_value, question)) == words
+
+
+def test_codes_that_are_constant_are_not_called_dependent():
+    # Every shuffle of them is as good.
+    row = judged_row(1.0, INDEPENDENCE) | {"value": 0.0, "chance": 0.0}
+    assert verdict(row) == "independent codes"

@@ -79,3 +79,10 @@ def test_compiled_models_learn_the_same():
         pytest.skip(f"torch.compile does not run here: {error}")
     plain = VAE(2, max_epochs=1, random_state=0).fit(X)
     np.testing.assert_allclose(compiled.transform(X), plain.transform(X), atol=1e-4)
+
+
+def test_gpu_that_is_not_there_is_refused_with_the_way_out(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for device in ("cuda", "cuda:1", torch.device("cuda")):
+        with pytest.raises(ValueError, match=r"device='cuda\S* is not available.*device='auto'"):
+            VAE(2, device=device, max_epochs=1).fit(np.zeros((8, 3), np.float32))

@@ -83,6 +83,30 @@ def test_readme_passes_in_strict_mode(tmp_path):
     assert mypy(*STRICT, script) == []
 
 
+def public_callables():
+    """(name, function or class) of all that users call."""
+    for room in ROOMS:
+        module = getattr(sklearn_disent, room)
+        for name in module.__all__:
+            found = getattr(module, name)
+            if inspect.isfunction(found) or inspect.isclass(found):
+                yield f"{room}.{name}", found
+            if inspect.isclass(found) and hasattr(found, "fit"):
+                yield f"{room}.{name}.fit", found.fit
+
+
+def test_help_shows_parameters_and_no_machinery():
+    """Annotations that are written out filled a page: ``<Interval object at 0x7f...>``."""
+    shown = {name: str(inspect.signature(found)) for name, found in public_callables()}
+    assert len(shown) > 100
+    long = [name for name, text in shown.items() if re.search("_array_like|Interval object", text)]
+    # Displays and networks are made by functions; few people call the classes.
+    assert {name.split(".")[0] for name in long} <= {"inspection", "networks"}
+    assert shown["metrics.mig_score"].startswith("(factors, codes, *, n_bins=20, strategy='unifo")
+    assert shown["models.BetaVAE"].startswith("(n_components=10, *, beta=4.0, guidance=None")
+    assert shown["models.BetaVAE.fit"].startswith("(self, X, y=None")
+
+
 def test_signatures_are_those_of_the_functions():
     """help() shows parameters, not the protocols that type checkers read."""
     from sklearn_disent.datasets import make_dsprites
