@@ -37,6 +37,8 @@ The paper's own size, 737,280 images of 64 pixels, 50 epochs and 40 seeds, is a 
 import textwrap
 import warnings
 from functools import partial
+from time import process_time
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,7 +51,7 @@ from sklearn_disent.exceptions import DegenerateScoreWarning, TrainingWarning
 from sklearn_disent.inspection import ScoreDistributionDisplay, TraversalDisplay
 from sklearn_disent.metrics import elbo_decomposition, mig_score, posterior_mig_score, udr_score
 from sklearn_disent.model_selection import sample_dependent
-from sklearn_disent.models import BetaTCVAE, BetaVAE, FactorVAE, InfoGAN
+from sklearn_disent.models import BetaTCVAE, BetaVAE, CosineSchedule, FactorVAE, InfoGAN
 
 JOINTS = "ABCD"
 EXACT, BINNED = "posterior_mig", "mig"
@@ -68,9 +70,9 @@ SMALL = {
         "module__hidden_sizes": [128, 128],
         "module__init": "he",
         "batch_size": 64,
-        "lr": 3e-3,
         "max_epochs": 100,
     },
+    "lr": [3e-3, 3e-3],
     "seeds": 6,
     "betas": [1.0, 2.0, 4.0],
     "ablation_beta": 4.0,
@@ -78,6 +80,7 @@ SMALL = {
     "discriminator": {"discriminator__hidden_sizes": [64, 64, 64], "discriminator_lr": 1e-3},
     "infogan": {"coefficient": 0.3, "discriminator_lr": 1e-3, "module__channels": [16, 32],
                 "module__hidden_sizes": [128, 64], "batch_size": 32, "max_epochs": 30},
+    "joint_net": {"max_epochs": 100},
     "joint_seeds": 6,
     "joint_draws": 512,
     "joint_betas": [2.0, 4.0],
@@ -90,18 +93,21 @@ FULL = {
     "net": {
         "n_components": 10,
         "architecture": "burgess",
+        "module__channels": [8, 16, 16],
+        "module__hidden_sizes": [128],
         "module__init": "he",
-        "batch_size": 128,
-        "lr": 1e-3,
-        "max_epochs": 10,
+        "batch_size": 64,
+        "max_epochs": 5,
     },
+    "lr": [2e-3, 1e-4],
     "seeds": 10,
     "betas": [1.0, 2.0, 4.0, 6.0, 8.0],
     "ablation_beta": 6.0,
     "gammas": [5.0, 10.0, 40.0],
-    "discriminator": {},
-    "infogan": {"coefficient": 0.3, "discriminator_lr": 1e-3, "batch_size": 64,
-                "module__channels": [32, 64, 128], "module__hidden_sizes": [256, 128]},
+    "discriminator": {"discriminator__hidden_sizes": [256, 256, 256], "discriminator_lr": 1e-3},
+    "infogan": {"coefficient": 0.3, "discriminator_lr": 1e-3, "module__channels": [16, 32, 64],
+                "module__hidden_sizes": [128, 64], "batch_size": 32, "max_epochs": 2},
+    "joint_net": {"max_epochs": 4},
     "joint_seeds": 20,
     "joint_draws": 10_000,
     "joint_betas": [4.0, 6.0],
@@ -139,41 +145,61 @@ def data_of(settings, part):
 # One cell is one model: its name, its weight, a seed and, for Figure 5, a joint distribution.
 
 
-def make_model(settings, model, weight, seed):
+def make_model(settings, part, model, weight, seed, n_rows):
+    """A model; the rate falls along half a cosine, over all steps of `n_rows` rows."""
     net = {**settings["net"], "random_state": seed}
+    if part == "joints":
+        net |= settings["joint_net"]
     if model == "untrained":
         return BetaVAE(**{**net, "max_epochs": 0})
-    if model == VAE:
-        return BetaVAE(**net, beta=weight)
-    if model == FACTOR:  # twice the iterations, as in the paper
-        net["max_epochs"] *= 2
-        return FactorVAE(**net, gamma=weight, **settings["discriminator"])
     if model == GAN:
         kept = {name: net[name] for name in ("max_epochs", "random_state")}
         return InfoGAN(5, n_noise=5, **{**kept, **settings["infogan"]})
+    if model == FACTOR:  # twice the iterations, as in the paper
+        net["max_epochs"] *= 2
+    n_steps = net["max_epochs"] * -(-n_rows // net["batch_size"])
+    net["lr"] = CosineSchedule(*settings["lr"], n_steps=n_steps)
+    if model == VAE:
+        return BetaVAE(**net, beta=weight)
+    if model == FACTOR:
+        return FactorVAE(**net, gamma=weight, **settings["discriminator"])
     options = {"alpha": 0.0} if model.endswith("alpha = 0") else {}
     options |= {"prior": "factorized_flow"} if model.endswith("flow prior") else {}
     return BetaTCVAE(**net, beta=weight, estimator="mss" if model == MSS else "mws", **options)
 
 
 def measure(settings, folder, part, model, weight, seed, joint):
-    """Rows of one cell: a score each."""
+    """Rows of one cell: a score each, and the seconds of the processor that it took."""
     torch.set_num_threads(1)  # the number of threads may change the last bits
     warnings.simplefilter("ignore", TrainingWarning)  # dead latents are counted below
     warnings.simplefilter("ignore", DegenerateScoreWarning)
     X, y, _ = data_of(settings, part)
-    rows = slice(None)
+    start = process_time()
+    rows = np.arange(len(X))
     if joint in JOINTS:
         rows = sample_dependent(y, [(0, 1)], settings["joint_draws"], kind=joint, random_state=seed)
-    net = make_model(settings, model, weight, seed).fit(X[rows])
-    mean = net.transform(X)
-    scores = {BINNED: mig_score(y, mean), EXACT: posterior_mig_score(net, X, y)}
-    scores["active"] = float((mean.var(axis=0) > 0.01).sum())
+    net = make_model(settings, part, model, weight, seed, len(rows)).fit(X[rows])
+    scores = {"fit_seconds": round(process_time() - start, 1)}
+    scores |= scores_of(settings, net, X, y, with_elbo=part == "sweep" and model != "untrained")
     if part == "sweep" and model != "untrained":
-        terms = elbo_decomposition(net, X, n_samples=settings["elbo_draws"], random_state=0)
-        scores |= {"elbo": terms.elbo, "mi": terms.index_code_mi, "tc": terms.total_correlation}
-        np.save(folder / f"codes_{model}_{weight:g}_{seed}.npy", mean[:N_CODES_KEPT])
+        kept = net.transform(X[:N_CODES_KEPT])
+        np.save(folder / f"codes_{model}_{weight:g}_{seed}.npy", kept)
+    scores["seconds"] = round(process_time() - start, 1)
     return [{"score": name, "value": value} for name, value in scores.items()]
+
+
+def scores_of(settings, net, X, y, with_elbo):
+    """MIG twice, active latents and, on request, the ELBO and its terms."""
+    mean, log_var = net.posterior(X)
+    # Images are encoded once. Two draws of noise for each of them are enough for a mean.
+    stored = SimpleNamespace(posterior=lambda _: (mean, log_var))
+    scores = {BINNED: mig_score(y, mean), EXACT: posterior_mig_score(stored, X, y)}
+    scores["active"] = float((mean.var(axis=0) > 0.01).sum())
+    if with_elbo:
+        stored.elbo_terms = partial(net.elbo_terms, n_draws=2)
+        terms = elbo_decomposition(stored, X, n_samples=settings["elbo_draws"], random_state=0)
+        scores |= {"elbo": terms.elbo, "mi": terms.index_code_mi, "tc": terms.total_correlation}
+    return scores
 
 
 def cells_of(settings):
@@ -478,7 +504,8 @@ def plot_traversals(settings, table):
     for model in (VAE, MWS):
         best = table.frame[EXACT].loc["sweep", model].idxmax()
         title = f"{model} at {best[0]:g}, seed {best[2]}"
-        models[title] = make_model(settings, model, best[0], best[2]).fit(X)
+        net = make_model(settings, "sweep", model, best[0], best[2], len(X))
+        models[title] = net.fit(X)
     displays = TraversalDisplay.from_estimators(
         models, X, y, factor_names=names, n_steps=7, cmap="gray_r"
     )
