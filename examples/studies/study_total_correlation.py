@@ -42,6 +42,7 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import torch
 from _study import UNDECIDED, Difference, Study, bootstrap, remembered, shrink
 from scipy.stats import spearmanr
@@ -93,18 +94,18 @@ FULL = {
     "net": {
         "n_components": 10,
         "architecture": "burgess",
-        "module__channels": [8, 16, 16],
+        "module__channels": [8, 16, 32],
         "module__hidden_sizes": [128],
         "module__init": "he",
         "batch_size": 64,
-        "max_epochs": 5,
+        "max_epochs": 4,
     },
     "lr": [2e-3, 1e-4],
     "seeds": 10,
     "betas": [1.0, 2.0, 4.0, 6.0, 8.0],
     "ablation_beta": 6.0,
     "gammas": [5.0, 10.0, 40.0],
-    "discriminator": {"discriminator__hidden_sizes": [256, 256, 256], "discriminator_lr": 1e-3},
+    "discriminator": {"discriminator__hidden_sizes": [128, 128, 128], "discriminator_lr": 1e-3},
     "infogan": {"coefficient": 0.3, "discriminator_lr": 1e-3, "module__channels": [16, 32, 64],
                 "module__hidden_sizes": [128, 64], "batch_size": 32, "max_epochs": 2},
     "joint_net": {"max_epochs": 4},
@@ -127,8 +128,9 @@ def load(part, sprites, head, n_pixels):
     else:
         data = make_dsprites(factors=dict(sprites), image_size=size, random_state=0)
     images = data.images[..., 0] if data.images.ndim == 4 else data.images
+    images = images / np.float32(255 if images.max() > 1 else 1)
     if n_pixels < size:
-        images = shrink(images / (255 if images.dtype == np.uint8 else 1), size // n_pixels)
+        images = shrink(images, size // n_pixels)
     names = list(data.factor_names)
     noise = ("shape", "identity")
     varied = np.ptp(data.target, axis=0) > 0
@@ -254,6 +256,8 @@ class Table:
             return f"{model} at {weight:g} has {active.mean():.1f} active latents"
         scores = self.seeds(EXACT, model, weight, part, joint)
         null = self.seeds(EXACT, "untrained", 0.0, part, joint)
+        if len(null) < 3:
+            return f"there are {len(null)} untrained models"
         error = np.sqrt(scores.var(ddof=1) / len(scores) + null.var(ddof=1) / len(null))
         if scores.mean() - null.mean() < 2 * error:
             return f"{model} at {weight:g} is not above untrained models"
@@ -373,8 +377,8 @@ def claims_on_seeds(settings, table):
     """Weights are chosen by the first half of the seeds, judged by the second."""
 
     def best(model, weights, mig):
-        half = settings["seeds"] // 2
         of_each = {w: table.seeds(mig, model, w) for w in weights}
+        half = min(map(len, of_each.values())) // 2
         weight = max(of_each, key=lambda w: of_each[w][:half].sum())
         return of_each[weight][half:]
 
@@ -435,18 +439,32 @@ def claim_on_udr(settings, table):
 # Summary and figures.
 
 
+def progress(cells, table):
+    """How many models are there, and how long the others will take by the time of these."""
+    seconds = table.frame["seconds"].groupby(level=["part", "model"])
+    keys = ["part", "model"]
+    missing = pd.DataFrame(cells).groupby(keys).size().sub(seconds.size(), fill_value=0)
+    line = f"{len(table.frame)} of {len(cells)} models are there"
+    if not missing.sum():
+        return f"{line}; they took {table.frame['seconds'].sum() / 60:.0f} minutes of one core."
+    costs = seconds.mean().reindex(missing.index)
+    rest = (missing * costs.fillna(costs.mean())).sum() / 60
+    return f"{line}; the others take about {rest:.0f} minutes of one core."
+
+
 def write_summary(study, settings, table, n_images):
     columns = {EXACT: "MIG", BINNED: "binned", "elbo": "ELBO", "mi": "I(z; n)", "tc": "TC"}
     columns |= {"active": "active"}
     sweep = table.frame.loc["sweep"].groupby(level=["model", "weight"], sort=False)
-    means = sweep[list(columns)].mean().rename(columns=columns).round(3)
+    means = sweep.mean().reindex(columns=list(columns)).rename(columns=columns).round(3)
     means["seeds"] = sweep.size()
     means["evidence"] = ["no" if table.objection(*setting) else "yes" for setting in means.index]
     fill = partial(textwrap.fill, width=98)
     lines = [
         fill(
-            f"{n_images} images; a difference is followed by its 90 % interval. MIG is that of "
-            "posteriors; binned, that of binned codes. Untrained models are the null."
+            f"{progress(cells_of(settings), table)} {n_images} images; a difference is followed by "
+            "its 90 % interval. MIG is that of posteriors; binned, that of binned codes. Untrained "
+            "models are the null."
         ),
         "\nTable 2, factors and their values:",
         *(f"  {name}: {sizes_of(settings, part)}" for name, part in
@@ -498,7 +516,7 @@ def plot_distributions(settings, table):
 
 
 def plot_traversals(settings, table):
-    """Models of the highest MIG, trained again, side by side."""
+    """Models of the highest MIG, which are trained again, side by side."""
     X, y, names = data_of(settings, "sweep")
     models = {}
     for model in (VAE, MWS):
@@ -518,14 +536,18 @@ def main():
     warnings.simplefilter("ignore", DegenerateScoreWarning)
     study = Study("total_correlation", __doc__, SMALL, FULL)
     settings = {**study.settings, "folder": study.folder}
-    frame = study.parallel_rows(
-        "scores", cells_of(settings), partial(measure, study.settings, study.folder)
-    )
+    cells = cells_of(settings)
+    frame = study.parallel_rows("scores", cells, partial(measure, study.settings, study.folder))
+    if not len(frame):
+        study.text([f"None of {len(cells)} models is there yet."])
+        return
     X, y, _ = data_of(settings, "sweep")
     table = Table(frame, y.shape[1])
-    study.figure("sweep", plot_curves(settings, table))
-    study.figure("distributions", plot_distributions(settings, table))
-    study.figure("traversals", plot_traversals(settings, table))
+    if {VAE, MWS, MSS, "untrained"} <= set(table.frame.loc["sweep"].index.unique("model")):
+        study.figure("sweep", plot_curves(settings, table))
+        study.figure("distributions", plot_distributions(settings, table))
+        if len(table.frame) == len(cells) or not (study.folder / "traversals.png").exists():
+            study.figure("traversals", plot_traversals(settings, table))
     write_summary(study, settings, table, len(X))
 
 
