@@ -31,7 +31,7 @@ Run ``python study_total_correlation.py``: an ellipse of 16 x 16 pixels, small n
 on two free cores. ``--full`` has 46,080 images of dSprites at 32 pixels (rendered), 20 settings
 with ten seeds and, for the joints, 12 with twenty. To take about five hours of one core, it has
 narrower networks than the paper (8, 16 and 32 channels; three layers of 128 units in FactorVAE's
-discriminator instead of five of 1,000), four epochs, 184,320 images, and a rate that falls along
+discriminator instead of six of 1,000), four epochs, 184,320 images, and a rate that falls along
 half a cosine; the joints have a small MLP, as the paper's VAEs do, since there are only 231
 different images of a head. These settings were chosen on seed 100, which is not among those that
 are judged. ``--minutes`` ends a run in time, the next one goes on, and ``--minutes 0`` writes the
