@@ -182,7 +182,7 @@ def load(monkeypatch):
     """A module of the studies by its name."""
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     yield importlib.import_module
-    own = ("_study", "_dep", "study_dep", "study_logical")
+    own = ("_study", "_dep", "study_dep", "study_logical", "study_total")
     for name in [name for name in sys.modules if name.startswith(own)]:
         del sys.modules[name]
 
@@ -293,6 +293,70 @@ def test_models_that_did_not_learn_are_not_evidence(load):
     kept = frame[(frame.kind == study.TRAINED) & frame.evidence].seed.unique()
     assert sorted(kept) == [0, 3]
     assert frame[frame.kind == study.UNTRAINED].evidence.all()
+
+
+def made_up_scores(study, settings, n_seeds, better=0.3):
+    """TC by MWS has the higher MIG; untrained models have none."""
+    rng, rows = np.random.default_rng(0), []
+    for cell in study.cells_of(settings):
+        if cell["seed"] >= n_seeds:
+            continue
+        mig = better if cell["model"].startswith(study.MWS) else 0.1
+        mig = 0.0 if cell["model"] == "untrained" else mig
+        values = {"mig": mig, "posterior_mig": mig, "active": 5.0, "seconds": 60.0}
+        if cell["part"] == "sweep" and cell["model"] != "untrained":
+            values |= {"elbo": -50.0 - cell["weight"], "mi": 8.0, "tc": 3.0 - 0.1 * cell["weight"]}
+        noise = {name: rng.normal(scale=0.01) for name in values}
+        rows += [{**cell, "score": n, "value": v + noise[n]} for n, v in values.items()]
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize("n_seeds", [1, 2, 8])
+def test_total_correlation_claims_wait_for_seeds(load, tmp_path, n_seeds):
+    pytest.importorskip("matplotlib")
+    study = load("study_total_correlation")
+    settings = {**study.FULL, "folder": tmp_path}
+    table = study.Table(made_up_scores(study, settings, n_seeds), 4)
+    claims = study.claims_of(settings, table)
+    enough = n_seeds > 2
+    for start in ("At equal ELBO", "At a high beta", "Over seeds, the median"):
+        found = [claim for claim in claims if claim.startswith(start)]
+        assert found
+        assert all(("HOLDS" in claim) == enough for claim in found)
+        assert all(("NOT DECIDED, no evidence" in claim) != enough for claim in found)
+    cells = study.cells_of(settings)
+    assert len({tuple(cell.values()) for cell in cells}) == len(cells)
+    # Ten seeds of 21 settings, twenty of 16.
+    line = study.progress(cells, table)
+    assert line.startswith(f"{n_seeds * 37} of 530 models are there; the others take about")
+
+
+def test_total_correlation_settings_that_learn_nothing_are_no_evidence(load, tmp_path):
+    pytest.importorskip("matplotlib")
+    study = load("study_total_correlation")
+    settings = {**study.FULL, "folder": tmp_path}
+    frame = made_up_scores(study, settings, 5)
+    beta = settings["betas"][1]
+    at = (frame.model == study.MWS) & (frame.weight == beta)
+    dead = frame.assign(value=frame.value.where(~(at & (frame.score == "active")), 2.0))
+    assert "2.0 active" in study.Table(dead, 4).objection(study.MWS, beta)
+    idle = frame.assign(value=frame.value.where(~(at & (frame.score == "posterior_mig")), 0.0))
+    assert "not above untrained" in study.Table(idle, 4).objection(study.MWS, beta)
+    assert study.Table(frame, 4).objection(study.MWS, beta) == ""
+    alone = frame[(frame.model != "untrained") | (frame.seed == 0)]
+    assert "1 untrained" in study.Table(alone, 4).objection(study.MWS, beta)
+
+
+@pytest.mark.slow
+def test_total_correlation_images_are_in_the_unit_interval(load):
+    pytest.importorskip("matplotlib")
+    study = load("study_total_correlation")
+    for settings in (study.SMALL, study.FULL):
+        images, _, names = study.data_of(settings, "joints")
+        assert (images.min(), images.dtype) == (0.0, np.float32)
+        assert 0.5 < images.max() <= 1.0
+        assert images.shape[1:] == (settings["n_pixels"],) * 2
+        assert (len(images), names) == (231, ["azimuth", "elevation"])
 
 
 def test_tables_of_single_factors_find_the_factors_of_all_four_sets(load, tmp_path):

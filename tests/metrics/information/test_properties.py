@@ -1,4 +1,4 @@
-"""The four properties of seed 000 as conditional information, its theorems, and the ledger."""
+"""Properties of Almudévar and Ortega (2025) as conditional information, theorems, the ledger."""
 
 import numpy as np
 import pandas as pd
