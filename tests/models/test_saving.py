@@ -37,6 +37,8 @@ from sklearn_disent.models._codec import Decoder, Encoder, find, harmless
 from sklearn_disent.models._net import BaseNet
 from sklearn_disent.networks._families import FAMILIES, ConvFamily
 
+from .conftest import TINY
+
 SMALL = {"n_components": 2, "max_epochs": 1, "random_state": 0, "batch_size": 32}
 ESTIMATORS = [
     cls
@@ -93,11 +95,17 @@ def falling(step):
     return 1.0 / (1 + step)
 
 
+@pytest.fixture(scope="module")
+def saved_once(images, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved") / "model"
+    BetaVAE(**{**TINY, "n_components": 2}, beta=1.0).fit(images[0]).save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture
-def saved(images, small, tmp_path):
-    """A folder with a saved model."""
-    small().fit(images[0]).save_pretrained(tmp_path / "model")
-    return tmp_path / "model"
+def saved(saved_once, tmp_path):
+    """A folder with a saved model, to be changed."""
+    return shutil.copytree(saved_once, tmp_path / "model")
 
 
 def edit(folder, change):
