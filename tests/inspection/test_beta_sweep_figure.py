@@ -8,6 +8,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, KFold
 
 from sklearn_disent.metrics import get_scorer
+from sklearn_disent.models import LinearSchedule
 
 from .conftest import make_vae
 
@@ -22,8 +23,8 @@ def test_beta_sweep_figure(images, tmp_path):
     X, y = images
     cv = KFold(2, shuffle=True, random_state=0)
     search = GridSearchCV(
-        make_vae(n_components=10, max_epochs=1),
-        {"beta": example.BETAS},
+        make_vae(n_components=10, max_epochs=1, beta=LinearSchedule(2.0, 2.0, 4)),
+        {"beta__start": example.FIRST_BETAS},
         scoring={name: get_scorer(name) for name in ("mig", "elbo")},
         refit="mig",
         cv=cv,
@@ -35,6 +36,8 @@ def test_beta_sweep_figure(images, tmp_path):
     texts = {text.get_text() for text in mig.get_legend().get_texts()}
     assert texts == {"BetaVAE", "PCA", "FastICA"}
     assert reconstructions.images[0].get_array().shape == (2 * 9 - 1, 11 * 9 - 1)
-    assert traversals.images[0].get_array().shape == (6 * 9 - 1, 11 * 9 - 1)
-    assert traversals.get_title() == f"latent traversals, beta = {search.best_params_['beta']:g}"
+    assert traversals.images[0].get_array().shape == (5 * 9 - 1, 11 * 9 - 1)
+    first = search.best_params_["beta__start"]
+    assert traversals.get_title() == f"latent traversals, beta {first:g} to 2"
+    assert elbo.get_xlabel() == "beta at the start (it falls to 2)"
     assert np.isclose(mig.get_ylim()[0], 0)
