@@ -47,7 +47,7 @@ FIGURE = Path("results") / "causal_study.png"
 def load_data(full):
     """Name -> (images, factors, fit metadata, numbers of codes per factor)."""
     size = 64 if full else 32
-    candle = make_candle_like(12_546 if full else 1600, image_shape=(size, size), random_state=0)
+    candle = make_candle_like(12_546 if full else 1200, image_shape=(size, size), random_state=0)
     positions = range(0, 32, 2 if full else 4)
     sprites = make_dsprites(
         factors={"orientation": [0], "posX": positions, "posY": positions},
@@ -75,7 +75,7 @@ def make_models(full, is_candle):
         "n_components": 64 if full and is_candle else 10,
         "batch_size": 64 if full else 32,
         "lr": 1e-4 if full else 2e-3,
-        "max_epochs": (290 if is_candle else 800) if full else 30,
+        "max_epochs": (290 if is_candle else 800) if full else 20,
         "random_state": 0,
     }
     if not full:
