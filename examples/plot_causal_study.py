@@ -17,8 +17,8 @@ This script makes tables like theirs: models by scores, on a rendered stand-in f
 (confounded, with bounding boxes) and on a part of dSprites (unconfounded). "SS" models see labels
 of 10 % of the images; "BB" gives more weight to errors within the bounding box. ``cross_validate``
 does the work, and boxes are passed as metadata.
-The default, five small models, takes a minute of processor time: enough to see what the tables look
-like, not enough to rank models. ``--full`` has the paper's, and takes many hours.
+The default, five small models, takes 90 s of processor time on two cores: enough to see what tables
+look like, not enough to rank models. ``--full`` has the paper's, and takes many hours.
 """
 
 import argparse
