@@ -280,7 +280,7 @@ def init_constraints(cls: type) -> dict[str, list[Any]]:
     return {**inherited, **own, **vars(cls).get("_parameter_constraints", {})}
 
 
-def publish_signatures(cls: type) -> None:
+def publish_signatures(cls: Any) -> None:
     """One signature without ``**kwargs``: a class's own parameters, then those of its parent.
 
     To be called in ``__init_subclass__``, after `init_constraints`, which reads what is left out.
@@ -290,14 +290,14 @@ def publish_signatures(cls: type) -> None:
             readable(method)
     if "__init__" not in vars(cls):
         return
-    own = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
+    own = inspect.signature(cls.__init__).parameters
     inherited = inspect.signature(super(cls, cls).__init__).parameters
     merged = {n: p for n, p in own.items() if p.kind != p.VAR_KEYWORD}
     for name, parameter in inherited.items():
         if name not in merged and parameter.kind != parameter.VAR_KEYWORD:
             merged[name] = parameter.replace(kind=parameter.KEYWORD_ONLY)
     signature = without_annotations(inspect.Signature(list(merged.values())))
-    cls.__init__.__signature__ = signature  # type: ignore[misc]
+    cls.__init__.__signature__ = signature
 
 
 def check_init(estimator: Any) -> None:

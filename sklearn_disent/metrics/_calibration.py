@@ -303,8 +303,8 @@ def _sum_up(results: Sequence[Scored]) -> None:
     if messages:
         most = max(set(messages), key=messages.count)
         warn_degenerate(
-            f"Nulls were degenerate in {len(set(messages))} ways, the most frequent in "
-            f"{messages.count(most)} of {len(results)}: {most}"
+            f"Nulls were degenerate (kinds of warnings: {len(set(messages))}), the most frequent "
+            f"in {messages.count(most)} of {len(results)}: {most}"
         )
 
 

@@ -427,8 +427,8 @@ def _resample(
     if counts:
         message, count = counts.most_common(1)[0]
         warn_degenerate(
-            f"Resamples were degenerate in {len(counts)} ways, the most frequent in {count} of "
-            f"{n_samples}: {message}"
+            f"Resamples were degenerate (kinds of warnings: {len(counts)}), the most frequent in "
+            f"{count} of {n_samples}: {message}"
         )
     return {name: np.array([scores[name] for scores, _ in results]) for name in plan.metrics}
 

@@ -15,8 +15,8 @@ def fastest_device() -> str:
 def check_device(device: Any) -> None:
     """Refuse a GPU that is not there; torch speaks of how it was compiled."""
     kind = "cpu" if device is None else torch.device(device).type
-    gpus = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
-    if kind in gpus and not gpus[kind]():
+    gpus = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not gpus.get(kind, True):
         raise ValueError(
             f"device={str(device)!r} is not available here: torch finds no such GPU, or was "
             "installed without support for it. device='auto' takes the fastest that there is."

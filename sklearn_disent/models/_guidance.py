@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from torch import Tensor, nn
 
-from .._params import check_init, init_constraints
+from .._params import check_init, init_constraints, readable
 from ._module import Terms, VAEOutput
 from ._seeding import seeded
 
@@ -66,6 +66,8 @@ class Guidance(BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._parameter_constraints = init_constraints(cls)
+        if inspect.isfunction(vars(cls).get("__init__")):
+            readable(cls.__init__)
 
     @classmethod
     def metadata(cls) -> list[str]:

@@ -266,15 +266,14 @@ def _columns_of(X: Any) -> dict[Any, Any]:
 
 
 def _numbers_of(X: Any) -> NDArray:
-    try:
-        return check_array(X, dtype="numeric", ensure_all_finite="allow-nan", input_name="X")
-    except ValueError as error:
-        if not hasattr(X, "to_pandas"):
-            raise
+    found = check_array(X, dtype="numeric", ensure_all_finite="allow-nan", input_name="X")
+    if found.dtype.kind not in "biuf":  # check_array leaves the texts of other frames as they are
+        kind = f"{type(X).__module__.partition('.')[0]} {type(X).__name__}"
         raise TypeError(
-            f"A {type(X).__name__} of {type(X).__module__.partition('.')[0]} must hold numbers "
-            f"alone: {error}. Columns of other kinds are read off pandas: pass X.to_pandas()."
-        ) from error
+            f"X must hold numbers alone, or be a pandas DataFrame, got a {kind} with other values. "
+            "Pass X.to_pandas(), or pandas.DataFrame(X): kinds of columns are read off it."
+        )
+    return found
 
 
 def _read_columns(X: Any, kinds: Mapping[Any, str]) -> list[dict[str, Any]]:

@@ -275,7 +275,7 @@ def test_engineer_reads_which_column_is_of_no_use():
 def test_engineer_with_polars_reads_what_to_pass():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "z"]})
-    with pytest.raises(TypeError, match=r"of polars must hold numbers.*X\.to_pandas\(\)"):
+    with pytest.raises(TypeError, match=r"got a polars DataFrame.*X\.to_pandas\(\)"):
         TableVAE(2).fit(table)
 
 

@@ -440,7 +440,7 @@ def test_report_sums_up_warnings_of_resamples():
     with pytest.warns(DegenerateScoreWarning) as caught:
         disentanglement_report(factors, codes, metrics=["mig", "sap"], n_resamples=12)
     assert len(caught) == 1
-    assert "Resamples were degenerate in 1 ways" in str(caught[0].message)
+    assert "Resamples were degenerate (kinds of warnings: 1)" in str(caught[0].message)
     assert "factors [0] have a single value" in str(caught[0].message)
     assert caught[0].filename == __file__
 
