@@ -45,9 +45,8 @@ QUICK = ("minimality", "sufficiency", "mig", "sap", "modularity", "factor_vae", 
 def label_of(name):
     """Name of a metric for people."""
     base = name.removesuffix(PAPER)
-    return RIVALS.get(base, base.replace("_", " ").capitalize()) + (
-        ", paper" if base != name else ""
-    )
+    title = {**RIVALS, "irs": "IRS"}.get(base, base.replace("_", " ").capitalize())
+    return title + (", paper" if base != name else "")
 
 
 # -- metrics -------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ FAILS. Else: NOT DECIDED. A trained model counts as evidence if it has 4 active 
 above that of untrained models of its architecture by two standard errors; others are left out.
 
 Run ``python study_dependent_factors.py``: dSprites and a look-alike of 3D Shapes, both rendered, at
-32 pixels; 5 architectures x 6 losses x 2 seeds each, with He weights, that see 64,000 images. Loss
+32 pixels; 5 architectures x 6 losses x 2 seeds each, with He weights, that see 48,000 images. Loss
 weights are those of the published code divided by four, as the images have a quarter of the pixels.
 Each model is scored on three draws of every level; DCI by forests is taken on the first of them. A
 cell is one model. On a busy machine training took 50 (burgess) to 350 (montero_large) seconds of
@@ -99,7 +99,7 @@ SMALL = {
     },
     "seeds": [0, 1],
     "image_size": 32,
-    "n_train": 16_000,
+    "n_train": 12_000,
     "epochs": 4,
     "training": {"batch_size": 64, "lr": 1e-3, "module__init": "he"},
     "n_rows": 2000,
