@@ -310,7 +310,13 @@ class Guides(dict[str, Guidance]):
                 for key, value in extras.items()
                 if key.startswith(prefix)
             }
-            for key, term in guide.terms(x, output, mine, net).items():
+            found = guide.terms(x, output, mine, net)
+            if not isinstance(found, dict):
+                raise TypeError(
+                    f"{type(guide).__name__}.terms() must return a dict {{name: (weight, value)}}, "
+                    f'got a {type(found).__name__}. Return {{"error": (1.0, value)}}, for instance.'
+                )
+            for key, term in found.items():
                 full = f"{name}_{key}"
                 if full in terms:
                     raise ValueError(

@@ -33,6 +33,7 @@ from sklearn_disent.models import (
     BaseVAE,
     BetaVAE,
     FactorVAE,
+    Guidance,
     LinearSchedule,
     ScoreCollector,
     TableVAE,
@@ -239,6 +240,15 @@ def test_author_of_a_loss_reads_which_term_is_wrong(data, wrong, match):
 
     with pytest.raises(TypeError, match=match):
         Wrong(**SMALL).fit(data[0])
+
+
+def test_author_of_a_guidance_reads_what_it_must_return(data):
+    class Bare(Guidance):
+        def terms(self, x, output, extras, net):
+            return output.mean.abs().mean()
+
+    with pytest.raises(TypeError, match=r"Bare\.terms\(\) must return a dict.*got a Tensor"):
+        BetaVAE(**SMALL, guidance=Bare()).fit(data[0])
 
 
 def test_author_of_a_loss_stops_early_or_reads_how(data):
