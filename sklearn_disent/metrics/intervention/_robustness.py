@@ -355,10 +355,13 @@ def robustness_of(data: Checked, q: float) -> NDArray[np.float64]:
     varied, live = varied_factors(data.factors, warn=False), live_codes(data.codes, warn=False)
     largest = np.where(live, np.abs(columns).max(axis=1), 1.0)
     matrix = np.zeros((len(varied), len(live)))
+    # One array for all factors: new memory of many rows costs more than to fill it.
+    in_order = np.empty_like(columns)
     for k in np.flatnonzero(varied):
         order = by_class(data.factors[:, k])
         stops = np.cumsum(np.bincount(data.factors[:, k]))
-        blocks = np.split(columns[:, order], stops[:-1], axis=1)
+        np.take(columns, order, axis=1, out=in_order, mode="clip")
+        blocks = np.split(in_order, stops[:-1], axis=1)
         spread = np.mean([_deviation_quantile(block, q) for block in blocks], axis=0)
         matrix[k] = np.where(live, 1.0 - spread / largest, 0.0)
     return matrix
