@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 # Rows in the convex program at once; more are brought in as they are violated.
 _MOST_ROWS = 1500
 _MAX_ITER = 100
+# Rows that are decomposed at once.
+_CHUNK = 2**14
 
 
 class MinimaxFit(NamedTuple):
@@ -55,7 +57,24 @@ def least_squares(design: Floats, targets: Floats, weight: Floats | None = None)
     if weight is not None:
         root = np.sqrt(weight)[:, None]
         design, targets = design * root, targets * root
+    if len(design) > _CHUNK:
+        design, targets = _condensed(design, targets)
     return linalg.lstsq(design, targets)[0]
+
+
+def _condensed(design: Floats, targets: Floats) -> tuple[Floats, Floats]:
+    """A few rows with the same least squares fits: the triangle of a QR decomposition.
+
+    Chunk by chunk, which stay in the cache: at a million rows, new memory for copies would cost
+    more than the decomposition.
+    """
+    width = design.shape[1]
+    triangle = np.empty((0, width + targets.shape[1]))
+    for start in range(0, len(design), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        part = np.vstack([triangle, np.hstack([design[rows], targets[rows]])])
+        triangle = np.linalg.qr(part, mode="r")
+    return triangle[:, :width], triangle[:, width:]
 
 
 def least_absolute(design: Floats, targets: Floats, weight: Floats | None = None) -> Floats:
