@@ -33,8 +33,8 @@ Error = Literal["mse", "mae", "max_error"]
 Inverse = Literal["linear", "equal_codes"] | Predictor
 CrossValidation = Annotated[Any, "cv_object"]
 
-# With more rows than these, mean contractions rest on quick distances, in square tiles of this side:
-# they stay in the cache, and matrix products like them better than a few long rows.
+# With more rows than these, mean contractions rest on quick distances, in square tiles of this
+# side: they stay in the cache, and matrix products of long, flat ones are slower.
 _MANY_ROWS, _TILE = 2000, 192
 
 

@@ -540,9 +540,7 @@ def _grow_until(
     ]
 
 
-def _grow(
-    model: BaseEstimator | None, task: Task, size: int, n_steps: int
-) -> NDArray[np.float64]:
+def _grow(model: BaseEstimator | None, task: Task, size: int, n_steps: int) -> NDArray[np.float64]:
     """Mean importance (n_steps, n_codes) of the trees that each step adds to a forest."""
     if model is None:
         return np.zeros((n_steps, task.X.shape[1]))
