@@ -73,7 +73,7 @@ def _condensed(design: Floats, targets: Floats) -> tuple[Floats, Floats]:
     for start in range(0, len(design), _CHUNK):
         rows = slice(start, start + _CHUNK)
         part = np.vstack([triangle, np.hstack([design[rows], targets[rows]])])
-        triangle = np.linalg.qr(part, mode="r")
+        triangle = np.asarray(np.linalg.qr(part, mode="r"))
     return triangle[:, :width], triangle[:, width:]
 
 
