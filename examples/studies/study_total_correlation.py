@@ -536,6 +536,7 @@ def plot_distributions(settings, table):
     for ax, (title, pool) in zip(axes, panels.items()):
         ScoreDistributionDisplay(pool, label="MIG").plot(ax)
         ax.set_title(title, fontsize=10)
+        ax.tick_params(axis="x", labelrotation=30)
     return figure
 
 
