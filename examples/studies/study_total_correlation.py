@@ -133,7 +133,7 @@ FULL = {
     "joint_seeds": 20,
     "joint_draws": 10_000,
     "joint_betas": [4.0, 6.0],
-    "elbo_draws": 10_000,
+    "elbo_draws": 4000,
 }  # fmt: skip
 
 # %%
