@@ -127,7 +127,7 @@ def test_selection_table_has_rank_correlations(monkeypatch):
     table = pd.DataFrame(dict.fromkeys(selection.TRUTHS, rank**3))
     for rule in selection.RULES:
         table[rule] = -rank if rule == "elbo" else np.exp(rank)
-    found = selection.correlations(table)
+    found = selection.correlations(table, n_draws=20)
     assert len(found) == len(selection.RULES) * len(selection.TRUTHS)
     against = found["rule"] == "elbo"
     assert np.allclose(found.loc[against, "correlation"], -1)

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -312,9 +313,10 @@ def made_up_scores(study, settings, n_seeds, better=0.3):
 
 
 @pytest.mark.parametrize("n_seeds", [1, 4, 8])
-def test_total_correlation_claims_wait_for_seeds(load, tmp_path, n_seeds):
+def test_total_correlation_claims_wait_for_seeds(load, tmp_path, monkeypatch, n_seeds):
     pytest.importorskip("matplotlib")
     study = load("study_total_correlation")
+    monkeypatch.setattr(study, "bootstrap", partial(study.bootstrap, n_draws=100))
     settings = {**study.FULL, "folder": tmp_path}
     table = study.Table(made_up_scores(study, settings, n_seeds), 4)
     claims = study.claims_of(settings, table)

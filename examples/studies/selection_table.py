@@ -94,13 +94,17 @@ def scores(names: list[str], n_repeats: int) -> pd.DataFrame:
     return table
 
 
-def correlations(table: pd.DataFrame) -> pd.DataFrame:
+def rank_correlation(pairs: np.ndarray) -> float:
+    return float(spearmanr(*pairs.T).statistic)
+
+
+def correlations(table: pd.DataFrame, n_draws: int = 1000) -> pd.DataFrame:
     """Rank correlation of every rule with every truth, and its 90 % interval over models."""
     rows = []
     for rule in RULES:
         for truth in TRUTHS:
             both = table[[rule, truth]].to_numpy()
-            found = bootstrap(lambda pairs: spearmanr(*pairs.T).statistic, both)
+            found = bootstrap(rank_correlation, both, n_draws=n_draws)
             entry = {"rule": rule, "truth": truth, "correlation": found.value, "from": found.low}
             rows.append(entry | {"to": found.high, "outcome": found.outcome()})
     return pd.DataFrame(rows)
