@@ -7,12 +7,16 @@ How strongly should a VAE be pushed towards independent latents? ``GridSearchCV`
 every model on held-out images, and keeps the best one. The images are rendered on the spot.
 
 Beta is strong at the start of training, where it decides which latent takes which factor, and falls
-to 2, so that the decoder learns details: disentangled codes need not mean blurred images. The
-script prints a table, with PCA and FastICA on the same splits, and saves a figure.
+to 2, so that the decoder learns details. The search is over its first value, a part of the
+schedule. The script prints a table, with PCA and FastICA on the same splits, and saves a figure:
+the stronger the start, the higher the MIG, at hardly any cost in ELBO. The best model has x, y and
+scale in one latent each, and leaves the shape out.
 
-@SEEDS@
+Network, rates and epochs were chosen with seeds 101 and 102 on splits of their own, where a start
+at 8 had a MIG of 0.42 and 0.44; the seed shown here was not looked at before. Other seeds may do
+worse: add ``"random_state": range(5)`` to the grid to see how much.
 
-To save time (it takes about four minutes on two cores) much is left out: rotations, every second
+To save time (it takes five to six minutes on two cores) much is left out: rotations, every second
 position, the upper and the lower quarter of y, half of the resolution. What remains are 2,304
 images of 32 x 32 pixels with the factors shape, scale, x and y. x has twice the range of y, which
 tells the two directions apart. The whole set has 737,280 images of 64 x 64; a model that has seen
