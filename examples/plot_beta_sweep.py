@@ -16,7 +16,7 @@ Network, rates and epochs were chosen with seeds 101 and 102 on splits of their 
 at 8 had a MIG of 0.42 and 0.44; the seed shown here was not looked at before. Other seeds may do
 worse: add ``"random_state": range(5)`` to the grid to see how much.
 
-To save time (it takes five to six minutes on two cores) much is left out: rotations, every second
+To save time (it takes about five minutes on two cores) much is left out: rotations, every second
 position, the upper and the lower quarter of y, half of the resolution. What remains are 2,304
 images of 32 x 32 pixels with the factors shape, scale, x and y. x has twice the range of y, which
 tells the two directions apart. The whole set has 737,280 images of 64 x 64; a model that has seen
