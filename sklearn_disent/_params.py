@@ -363,7 +363,7 @@ def _allowed(hint: Any) -> list[Any] | None:
         return [simple[kind]]
     if isinstance(kind, type):
         return [kind]
-    raise TypeError(f"There is no constraint for the annotation {hint!r}. Add one.")
+    raise TypeError(f"The annotation {hint!r} has no constraint. Add one to _allowed.")
 
 
 def _union(members: tuple[Any, ...]) -> list[Any] | None:
