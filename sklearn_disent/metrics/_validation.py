@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -561,7 +561,7 @@ def _encode_factor(
     return index[offset], number, kind
 
 
-def _refuse_continuous(unique: NDArray[np.int64], Z: NDArray[np.float64], k: int) -> None:
+def _refuse_continuous(unique: NDArray[np.int64], Z: NDArray[np.float64], k: int) -> NoReturn:
     swapped = Z.size and (np.rint(Z) == Z).all()
     hint = (
         " The codes are all whole numbers: if these are the factors, pass them first, as in "
@@ -577,10 +577,9 @@ def _refuse_continuous(unique: NDArray[np.int64], Z: NDArray[np.float64], k: int
 
 
 def _bin_factor(
-    number: NDArray[np.float64], unique: NDArray[np.int64], factor_bins: int | str | None
+    number: NDArray[np.float64], unique: NDArray[np.int64], factor_bins: int | str
 ) -> NDArray[np.int64]:
     if isinstance(factor_bins, str):
         return unique
-    assert factor_bins is not None
     binned = np.digitize(number, np.linspace(number.min(), number.max(), factor_bins + 1)[1:-1])
     return np.unique(binned, return_inverse=True)[1]

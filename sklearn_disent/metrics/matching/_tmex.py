@@ -24,6 +24,7 @@ from ..._params import (
     validated,
 )
 from .._factor_columns import Columns, as_columns
+from .._numeric import distance_factors
 from .._subsampling import few_rows
 from .._threads import one_thread
 from .._validation import Checked, check_data, varied_factors, warn_degenerate, warn_if_constant
@@ -283,17 +284,10 @@ def _kernel_ridge(X: NDArray, Y: NDArray, seed: int) -> _Regression:
 
 
 def _gaussian(rows: NDArray, landmarks: NDArray) -> NDArray[np.float64]:
-    """Kernel exp(-|x - l|^2 / n_columns).
-
-    By one matrix product; columns are standardized, so that squares lose no digits to a mean.
-    """
-    n_columns = rows.shape[1]
-    left = np.ones((len(rows), n_columns + 2))
-    left[:, :n_columns] = rows
-    np.einsum("ij,ij->i", rows, rows, out=left[:, n_columns])
-    squares = np.einsum("ij,ij->i", landmarks, landmarks)
-    right = np.column_stack([-2 * landmarks, np.ones(len(landmarks)), squares]) / -n_columns
-    exponent = left @ right.T
+    """Kernel exp(-|x - l|^2 / n_columns)."""
+    left, right = distance_factors(rows, landmarks)
+    # Scaled on the side of the landmarks, which are few.
+    exponent = left @ (right / -rows.shape[1]).T
     # Rounding may leave equal points at less than no distance.
     np.minimum(exponent, np.zeros(len(landmarks)), out=exponent)
     return np.exp(exponent, out=exponent)
