@@ -140,25 +140,6 @@ TABLE = {
         {"beta": LinearSchedule(12.0, 2.0, 30_000), "estimator": "mws"},
         limits=SECOND,
     ),
-    "dsprites-factor-0": Row(
-        "FactorVAE",
-        "dsprites",
-        3,
-        {
-            **NARROW,
-            "gamma": falling(40.0, 10.0, "dsprites", 3),
-            "discriminator__hidden_sizes": (256,) * 4,
-        },
-        limits=SMALL,
-    ),
-    "dsprites-adagvae-0": Row(
-        "AdaGVAE",
-        "dsprites",
-        1,
-        {**NARROW, "beta": falling(6.0, 1.0, "dsprites", 1)},
-        labels="classes",
-        limits=PAIRS,
-    ),
     "dsprites-labels-0": Row(
         "BetaVAE",
         "dsprites",
@@ -172,40 +153,59 @@ TABLE = {
         limits=LABELED,
     ),
     "dsprites-beta-0": Row(
-        "BetaVAE", "dsprites", 2, {**NARROW, "beta": falling(8.0, 2.0, "dsprites", 2)}
+        "BetaVAE", "dsprites", 4, {**NARROW, "beta": falling(8.0, 2.0, "dsprites", 4)}
     ),
-    "shapes3d-btcvae-0": Row(
-        "BetaTCVAE", "shapes3d", 2, {**NARROW, **tc(12.0, 2.0, "shapes3d", 2)}
+    "dsprites-adagvae-0": Row(
+        "AdaGVAE",
+        "dsprites",
+        3,
+        {**NARROW, "beta": falling(4.0, 1.0, "dsprites", 3), "n_changed": 1},
+        labels="classes",
+        limits=PAIRS,
     ),
     "dsprites-annealed-0": Row(
         "AnnealedVAE",
         "dsprites",
-        2,
+        4,
         {
             **NARROW,
             "gamma": 100.0,
             "capacity": 25.0,
-            "n_annealing_steps": 2 * n_steps("dsprites", 2) // 3,
+            "n_annealing_steps": 2 * n_steps("dsprites", 4) // 3,
         },
     ),
-    "dsprites-vae-0": Row("VAE", "dsprites", 2, NARROW),
-    "dsprites-dip-0": Row("DIPVAE", "dsprites", 2, {**NARROW, "kind": "ii"}),
-    "dsprites64-btcvae-0": Row(
-        "BetaTCVAE",
-        "dsprites64",
-        1,
-        {"module__channels": (8, 16, 32, 32), **tc(12.0, 2.0, "dsprites64", 1)},
+    "dsprites-factor-0": Row(
+        "FactorVAE",
+        "dsprites",
+        4,
+        {
+            **NARROW,
+            "gamma": falling(40.0, 10.0, "dsprites", 4),
+            "discriminator__hidden_sizes": (256,) * 4,
+        },
+        limits=SMALL,
     ),
+    "shapes3d-btcvae-0": Row(
+        "BetaTCVAE", "shapes3d", 4, {**NARROW, **tc(12.0, 2.0, "shapes3d", 4)}
+    ),
+    "dsprites-vae-0": Row("VAE", "dsprites", 4, NARROW),
+    "dsprites-dip-0": Row("DIPVAE", "dsprites", 4, {**NARROW, "kind": "ii"}),
     "shapes3d-adagvae-0": Row(
         "AdaGVAE",
         "shapes3d",
-        1,
-        {**NARROW, "beta": falling(6.0, 1.0, "shapes3d", 1)},
+        2,
+        {**NARROW, "beta": falling(4.0, 1.0, "shapes3d", 2), "n_changed": 1},
         labels="classes",
         limits=PAIRS,
     ),
+    "dsprites64-btcvae-0": Row(
+        "BetaTCVAE",
+        "dsprites64",
+        2,
+        {"module__channels": (8, 16, 32, 32), **tc(12.0, 2.0, "dsprites64", 2)},
+    ),
     "dsprites-btcvae-1": Row(
-        "BetaTCVAE", "dsprites", 2, {**NARROW, **tc(12.0, 1.0, "dsprites", 2)}, seed=1
+        "BetaTCVAE", "dsprites", 4, {**NARROW, **tc(12.0, 2.0, "dsprites", 4)}, seed=1
     ),
 }
 
