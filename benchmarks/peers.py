@@ -6,7 +6,7 @@ theirs in turns, the shortest of a few runs: on a busy machine their ratios stil
 
 Peers are functions of arrays: those of disent, of latte and of disentanglement_lib if they can be
 imported (``pip install --no-deps --ignore-requires-python disent latte-metrics disentanglement-lib
-gin-config absl-py six``), and the usual loops over scikit-learn. What the packages import for
+"gin-config<0.5" absl-py six``), and the usual loops over scikit-learn. What the packages import for
 training only, tensorflow and torchvision, is replaced by empty stand-ins.
 """
 
@@ -99,7 +99,7 @@ class _StandIns(MetaPathFinder, Loader):
 def _imported(package: str, names: tuple[str, ...]) -> dict[str, Any] | None:
     try:
         return {name: importlib.import_module(f"{package}.{name}") for name in names}
-    except (ImportError, RuntimeError, AttributeError, TypeError) as error:
+    except (ImportError, RuntimeError, AttributeError, TypeError, SyntaxError) as error:
         print(f"{package} is left out: {error}")
         return None
 
