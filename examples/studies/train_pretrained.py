@@ -111,6 +111,11 @@ class Row:
 
 
 PAIRS = "Pairs of images were drawn from the factors, so that it is weakly supervised."
+SECOND_PAIRS = (
+    f"{PAIRS} They differ in one factor. The setting is the second that was tried: one epoch, beta "
+    "falling from 6 to 1, pairs that differ in several factors, had a MIG of .416 (seed 0)."
+)
+LONGER = "Two epochs with the same seed had been tried before; MIG was .23."
 SECOND = (
     "Beta falls further than in a first run (12 to 4, seed 0), whose MIG had been seen to be .389 "
     "after seven epochs."
@@ -155,13 +160,16 @@ TABLE = {
     "dsprites-beta-0": Row(
         "BetaVAE", "dsprites", 4, {**NARROW, "beta": falling(8.0, 2.0, "dsprites", 4)}
     ),
+    "dsprites-beta-1": Row(
+        "BetaVAE", "dsprites", 4, {**NARROW, "beta": falling(8.0, 2.0, "dsprites", 4)}, seed=1
+    ),
     "dsprites-adagvae-0": Row(
         "AdaGVAE",
         "dsprites",
         3,
         {**NARROW, "beta": falling(4.0, 1.0, "dsprites", 3), "n_changed": 1},
         labels="classes",
-        limits=PAIRS,
+        limits=SECOND_PAIRS,
     ),
     "dsprites-annealed-0": Row(
         "AnnealedVAE",
@@ -173,6 +181,7 @@ TABLE = {
             "capacity": 25.0,
             "n_annealing_steps": 2 * n_steps("dsprites", 4) // 3,
         },
+        limits=LONGER,
     ),
     "dsprites-factor-0": Row(
         "FactorVAE",
@@ -196,16 +205,13 @@ TABLE = {
         2,
         {**NARROW, "beta": falling(4.0, 1.0, "shapes3d", 2), "n_changed": 1},
         labels="classes",
-        limits=PAIRS,
+        limits=f"{PAIRS} They differ in one factor.",
     ),
     "dsprites64-btcvae-0": Row(
         "BetaTCVAE",
         "dsprites64",
         2,
         {"module__channels": (8, 16, 32, 32), **tc(12.0, 2.0, "dsprites64", 2)},
-    ),
-    "dsprites-btcvae-1": Row(
-        "BetaTCVAE", "dsprites", 4, {**NARROW, **tc(12.0, 2.0, "dsprites", 4)}, seed=1
     ),
 }
 
