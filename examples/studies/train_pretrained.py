@@ -197,8 +197,8 @@ TABLE = {
     "shapes3d-btcvae-0": Row(
         "BetaTCVAE", "shapes3d", 4, {**NARROW, **tc(12.0, 2.0, "shapes3d", 4)}
     ),
-    "dsprites-vae-0": Row("VAE", "dsprites", 3, NARROW),
-    "dsprites-dip-0": Row("DIPVAE", "dsprites", 3, {**NARROW, "kind": "ii"}),
+    "dsprites-vae-0": Row("VAE", "dsprites", 2, NARROW),
+    "dsprites-dip-0": Row("DIPVAE", "dsprites", 2, {**NARROW, "kind": "ii"}),
     "shapes3d-adagvae-0": Row(
         "AdaGVAE",
         "shapes3d",
