@@ -72,7 +72,9 @@ def run_block(code, number, page, namespace):
         return
     test = doctest.DocTestParser().get_doctest(code, namespace, page, page, number)
     report = []
-    doctest.DocTestRunner(verbose=False, optionflags=FLAGS).run(test, out=report.append, clear_globs=False)
+    doctest.DocTestRunner(verbose=False, optionflags=FLAGS).run(
+        test, out=report.append, clear_globs=False
+    )
     assert not report, "".join(report)
     namespace.update(test.globs)
 
