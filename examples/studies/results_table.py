@@ -150,8 +150,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     default = Path(__file__).resolve().parents[2] / "docs" / "results"
     parser.add_argument("--out", type=Path, default=default, help="folder of the page")
-    parser.add_argument("--resamples", type=int, default=40, help="for intervals")
-    parser.add_argument("--permutations", type=int, default=10, help="for the level of chance")
+    parser.add_argument("--resamples", type=int, default=20, help="for intervals")
+    parser.add_argument("--permutations", type=int, default=5, help="for the level of chance")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     report = {"n_resamples": options.resamples, "n_permutations": options.permutations}
