@@ -1,6 +1,7 @@
 """Every example runs from the command line and leaves no warning of ours."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ OPTIONS = {
     ],
     "study_dependent_factors": ["--minutes", "3", "--datasets", "dsprites", "--jobs", "1"],
 }
+# Studies of more than an hour, which write summary and figures of the results that are there.
+STORED = {"study_causal": ROOT.parent / "docs" / "studies" / "results" / "causal"}
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("plot_*.py")), ids=lambda path: path.stem)
@@ -28,6 +31,9 @@ def test_example_is_short(path):
 def test_example_runs(path, tmp_path):
     if path.stem == "plot_optuna":
         pytest.importorskip("optuna")
+    stored, folder = STORED.get(path.stem), tmp_path / "results"
+    if stored is not None:
+        shutil.copytree(stored, folder / stored.name)
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     environment.pop("OMP_NUM_THREADS", None)  # as a user would run it
     done = subprocess.run(
@@ -40,3 +46,6 @@ def test_example_runs(path, tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "Warning" not in done.stderr, done.stderr[-2000:]
+    if stored is not None:
+        summaries = [(f / stored.name / "summary.txt").read_text() for f in (stored.parent, folder)]
+        assert summaries[0] == summaries[1]
