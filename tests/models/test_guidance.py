@@ -97,16 +97,22 @@ def agree(found, recorded, *, exactly):
 
 @pytest.fixture(scope="module")
 def same_arithmetic(images):
-    """Whether this machine repeats a model without guidance to the last bit."""
-    found = result(as_recorded("BetaVAE").fit(images[0]), images[0])
-    return found["history"] == REFERENCE["BetaVAE"]["history"]
+    """Whether this machine repeats a case to the last bit, as its model without guidance does.
+
+    Processors with other vector units round the wide layers of a discriminator otherwise.
+    """
+    same = {}
+    for name in ("BetaVAE", "FactorVAE"):
+        found, recorded = result(as_recorded(name).fit(images[0]), images[0]), REFERENCE[name]
+        same[name] = all(np.array_equal(found[part], recorded[part]) for part in found)
+    return lambda name: same["FactorVAE" if name.startswith("FactorVAE") else "BetaVAE"]
 
 
 @pytest.mark.parametrize("name", [name for name in REFERENCE if ", " not in name])
 def test_models_without_guidance_give_the_recorded_values(images, same_arithmetic, name):
     X, y = images
     found = result(as_recorded(name).fit(X, y), X)
-    agree(found, REFERENCE[name], exactly=same_arithmetic)
+    agree(found, REFERENCE[name], exactly=same_arithmetic(name))
 
 
 @pytest.mark.parametrize("name", [name for name in REFERENCE if ", " in name])
@@ -114,7 +120,7 @@ def test_guidance_gives_the_recorded_values(images, same_arithmetic, name):
     X, _ = images
     model, metadata = guided_cases(images)[name]
     found = result(model.fit(X, **metadata), X)
-    agree(found, REFERENCE[name], exactly=same_arithmetic)
+    agree(found, REFERENCE[name], exactly=same_arithmetic(name))
 
 
 @every_vae()
