@@ -147,3 +147,20 @@ def test_selection_measures_divergence_from_the_prior(monkeypatch):
             return np.array([[0.0, 2.0], [0.0, 0.0]]), np.zeros((2, 2))
 
     assert np.allclose(selection.divergences(Model(), None), [0.0, 1.0])
+
+
+def test_dead_latents_begin_with_shipped_and_with_fresh_weights(monkeypatch, tmp_path):
+    dead = load("dead_latents", monkeypatch)
+    monkeypatch.setattr(dead, "N_STEPS", 2)
+    monkeypatch.setattr(dead, "N_PROBE", 500)
+    dead.main(["--out", str(tmp_path), "--seeds", "7"])
+    table = pd.read_csv(tmp_path / "dead_latents.csv")
+    assert list(table.weights) == ["shipped", "shipped", "fresh"]
+    assert list(table.steps) == [0, 2, 2]
+    # The weight is 0.1 and the rate high: schedules begin anew.
+    assert abs(table.reconstruction[1] - table.reconstruction[0]) > 0.1
+    assert table.active[0] == 3
+    assert table.mig[0] > 0.3
+    # Two steps from random weights are nothing.
+    assert table.mig[2] < 0.1
+    assert table.reconstruction[2] > table.reconstruction[1] + 50
