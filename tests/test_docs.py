@@ -23,6 +23,7 @@ DOCS = ROOT / "docs"
 PAGES = [  # README's code runs in test_package.py
     DOCS / "index.rst",
     DOCS / "quickstart.rst",
+    DOCS / "results" / "index.rst",
     *sorted((DOCS / "guide").glob("*.rst")),
 ]
 ROOMS = sorted(set(sklearn_disent.__all__) - {"__version__", "show_versions"})
