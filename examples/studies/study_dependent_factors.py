@@ -24,8 +24,8 @@ Run ``python study_dependent_factors.py``: dSprites and a look-alike of 3D Shape
 32 pixels; 5 architectures x 6 losses x 2 seeds each, with He weights, that see 48,000 images. Loss
 weights are those of the published code divided by four, as the images have a quarter of the pixels.
 Each model is scored on three draws of every level; DCI by forests is taken on the first of them. A
-cell is one model. All cells take about two hours on two free cores, most of it for montero_large.
-The summary has the times of what was run, and what the rest will take.
+cell is one model. All cells take about two hours on two free cores, two fifths of them for
+montero_large. The summary has the times of what was run, and what the rest will take.
 ``--minutes`` ends a run in time and the next one goes on; ``--datasets``,
 ``--architectures`` and ``--seeds`` name a part; ``--epochs`` trains longer, in a folder of its own.
 A run with ``--out docs/studies/results`` goes on from the results that are there.
