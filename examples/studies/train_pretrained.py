@@ -114,12 +114,14 @@ PAIRS = "Pairs of images were drawn from the factors, so that it is weakly super
 THIRD_PAIRS = (
     f"{PAIRS} They differ in one factor. The setting is the third that was tried: with a beta that "
     "fell, from 6 or 4 to 1, three latents were active (MIG .416 and .429, seed 0), and latents "
-    "that are dead do not come back when beta falls. It was chosen with seed 100, of two (a constant beta of 1 had .29)."
+    "that are dead do not come back when beta falls. It was chosen with seed 100, of two "
+    "(a constant beta of 1 had .29)."
 )
 CAPACITY = (
     "A former setting, the capacity of 25 nats and the weight of 100 that are published for 64 "
     "pixels, had a MIG of .156 and a FactorVAE score of .685 (seed 0). Six latents of a FactorVAE "
-    "hold 11 nats at 32 pixels, hence 13; the one trial, 4,000 steps with seed 100, had .168 and .760."
+    "hold 11 nats at 32 pixels, hence 13; the one trial, 4,000 steps with seed 100, "
+    "had .168 and .760."
 )
 SECOND = (
     "Beta falls further than in a first run (12 to 4, seed 0), whose MIG had been seen to be .389 "
