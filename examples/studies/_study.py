@@ -265,7 +265,7 @@ _REMEMBERED: dict[Any, Any] = {}
 
 
 def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Keep the last two results in each process, for functions of scripts that load data.
+    """Keep the last three results in each process, for functions of scripts that load data.
 
     What `functools.lru_cache` wraps in a script cannot be sent to the workers of a study.
     """
@@ -275,7 +275,7 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
 def _recall(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     key = (function.__qualname__, args, tuple(sorted(kwargs.items())))
     if key not in _REMEMBERED:
-        if len(_REMEMBERED) > 1:
+        if len(_REMEMBERED) > 2:
             del _REMEMBERED[next(iter(_REMEMBERED))]
         _REMEMBERED[key] = function(*args, **kwargs)
     return _REMEMBERED[key]

@@ -71,7 +71,8 @@ N_CODES_KEPT = 1000  # images whose codes are kept for UDR
 SMALL = {
     "sprites": {"shape": [1], "orientation": [0], "posX": range(0, 32, 2), "posY": range(8, 24, 2)},
     "n_pixels": 16,
-    "head": {"identity": 0, "lighting": 5},
+    "heads": {"identity": [0], "azimuth": range(0, 21, 2), "lighting": [3, 7]},
+    "head": {"identity": [0], "lighting": [5]},
     "net": {
         "n_components": 5,
         "architecture": "mlp",
@@ -79,12 +80,15 @@ SMALL = {
         "module__init": "he",
         "batch_size": 64,
         "max_epochs": 100,
+        "lr": [3e-3, 3e-3],
     },
-    "lr": [3e-3, 3e-3],
     "seeds": 6,
     "betas": [1.0, 2.0, 4.0],
     "ablation_beta": 4.0,
     "gammas": [5.0],
+    "heads_seeds": 5,
+    "heads_epochs": 100,
+    "heads_betas": [1.0, 4.0],
     "discriminator": {"discriminator__hidden_sizes": [64, 64, 64], "discriminator_lr": 1e-3},
     "infogan": {"coefficient": 0.3, "discriminator_lr": 1e-3, "module__channels": [16, 32],
                 "module__hidden_sizes": [128, 64], "batch_size": 32, "max_epochs": 30},
@@ -95,6 +99,7 @@ SMALL = {
         "module__init": "he",
         "batch_size": 64,
         "max_epochs": 100,
+        "lr": [3e-3, 3e-3],
     },
     "joint_seeds": 6,
     "joint_draws": 512,
@@ -105,7 +110,8 @@ SMALL = {
 FULL = {
     "sprites": {"orientation": range(0, 40, 4), "posX": range(0, 32, 2), "posY": range(0, 32, 2)},
     "n_pixels": 32,
-    "head": {"identity": 0, "lighting": 5},
+    "heads": {"identity": range(0, 50, 2)},
+    "head": {"identity": [0], "lighting": [5]},
     "net": {
         "n_components": 10,
         "architecture": "burgess",
@@ -113,23 +119,27 @@ FULL = {
         "module__hidden_sizes": [128],
         "module__init": "he",
         "batch_size": 64,
-        "max_epochs": 4,
+        "max_epochs": 5,
+        "lr": [1e-2, 1e-4],
     },
-    "lr": [2e-3, 1e-4],
     "seeds": 10,
-    "betas": [1.0, 2.0, 4.0, 6.0, 8.0],
-    "ablation_beta": 6.0,
+    "betas": [1.0, 2.0, 3.0, 4.0, 6.0],
+    "ablation_beta": 4.0,
     "gammas": [5.0, 10.0, 40.0],
+    "heads_seeds": 10,
+    "heads_epochs": 3,
+    "heads_betas": [1.0, 4.0, 6.0],
     "discriminator": {"discriminator__hidden_sizes": [128, 128, 128], "discriminator_lr": 1e-3},
     "infogan": {"coefficient": 0.3, "discriminator_lr": 1e-3, "module__channels": [16, 32, 64],
-                "module__hidden_sizes": [128, 64], "batch_size": 32, "max_epochs": 2},
+                "module__hidden_sizes": [128, 64], "batch_size": 32, "max_epochs": 4},
     "joint_net": {
         "n_components": 10,
         "architecture": "mlp",
         "module__hidden_sizes": [128, 128],
         "module__init": "he",
         "batch_size": 64,
-        "max_epochs": 8,
+        "max_epochs": 20,
+        "lr": [2e-3, 1e-4],
     },
     "joint_seeds": 20,
     "joint_draws": 10_000,
@@ -143,13 +153,10 @@ FULL = {
 
 
 @remembered
-def load(part, sprites, head, n_pixels):
+def load(make, factors, n_pixels):
     """Images, the factors that vary, and their names; shape and identity are noise."""
     size = max(32, n_pixels)
-    if part == "joints":
-        data = make_faces3d_like(factors=dict(head), image_size=size, random_state=0)
-    else:
-        data = make_dsprites(factors=dict(sprites), image_size=size, random_state=0)
+    data = make(factors=dict(factors), image_size=size, random_state=0)
     images = data.images[..., 0] if data.images.ndim == 4 else data.images
     images = images / np.float32(255 if images.max() > 1 else 1)
     if n_pixels < size:
@@ -162,8 +169,13 @@ def load(part, sprites, head, n_pixels):
 
 
 def data_of(settings, part):
-    sprites = tuple((name, tuple(values)) for name, values in settings["sprites"].items())
-    return load(part, sprites, tuple(settings["head"].items()), settings["n_pixels"])
+    make, subset = {
+        "sweep": (make_dsprites, "sprites"),
+        "heads": (make_faces3d_like, "heads"),
+        "joints": (make_faces3d_like, "head"),
+    }[part]
+    factors = tuple((name, tuple(values)) for name, values in settings[subset].items())
+    return load(make, factors, settings["n_pixels"])
 
 
 # %%
@@ -173,15 +185,17 @@ def data_of(settings, part):
 def make_model(settings, part, model, weight, seed, n_rows):
     """A model; the rate falls along half a cosine, over all steps of `n_rows` rows."""
     net = settings["joint_net" if part == "joints" else "net"] | {"random_state": seed}
+    if part == "heads":
+        net["max_epochs"] = settings["heads_epochs"]
     if model == "untrained":
-        return BetaVAE(**{**net, "max_epochs": 0})
+        return BetaVAE(**net | {"max_epochs": 0, "lr": 1e-3})
     if model == GAN:
         kept = {name: net[name] for name in ("max_epochs", "random_state")}
         return InfoGAN(5, n_noise=5, **{**kept, **settings["infogan"]})
     if model == FACTOR:  # twice the iterations, as in the paper
         net["max_epochs"] *= 2
     n_steps = net["max_epochs"] * -(-n_rows // net["batch_size"])
-    net["lr"] = CosineSchedule(*settings["lr"], n_steps=n_steps)
+    net["lr"] = CosineSchedule(*net["lr"], n_steps=n_steps)
     if model == VAE:
         return BetaVAE(**net, beta=weight)
     if model == FACTOR:
@@ -203,7 +217,7 @@ def measure(settings, folder, part, model, weight, seed, joint):
         rows = sample_dependent(y, [(0, 1)], settings["joint_draws"], kind=joint, random_state=seed)
     net = make_model(settings, part, model, weight, seed, len(rows)).fit(X[rows])
     scores = {"fit_seconds": round(process_time() - start, 1)}
-    scores |= scores_of(settings, net, X, y, with_elbo=part == "sweep" and model != "untrained")
+    scores |= scores_of(settings, net, X, y, with_elbo=part != "joints" and model != "untrained")
     if part == "sweep" and model != "untrained":
         kept = net.transform(X[:N_CODES_KEPT]).astype(np.float16)
         np.save(folder / f"codes_{model}_{weight:g}_{seed}.npy", kept)
@@ -235,11 +249,15 @@ def cells_of(settings):
     sweep = [(model, beta) for model in (VAE, MWS, MSS) for beta in betas]
     sweep += [(FACTOR, gamma) for gamma in settings["gammas"]]
     sweep += [(model, settings["ablation_beta"]) for model in ABLATIONS] + [("untrained", 0.0)]
+    heads = [(model, beta) for model in (VAE, MWS) for beta in settings["heads_betas"]]
+    heads += [("untrained", 0.0)]
     joints = [(VAE, first[0]), (MWS, first[1]), (GAN, 0.0), ("untrained", 0.0)]
     cells = []
     for seed in range(max(settings["seeds"], settings["joint_seeds"])):
         if seed < settings["seeds"]:
-            cells += [("sweep", model, weight, seed, "none") for model, weight in sweep]
+            cells += [("sweep", *pair, seed, "none") for pair in sweep]
+        if seed < settings["heads_seeds"]:
+            cells += [("heads", *pair, seed, "none") for pair in heads]
         if seed < settings["joint_seeds"]:
             cells += [("joints", *pair, seed, kind) for pair in joints for kind in JOINTS]
     return [dict(zip(("part", "model", "weight", "seed", "joint"), cell)) for cell in cells]
