@@ -185,7 +185,7 @@ def load(monkeypatch):
     """A module of the studies by its name."""
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     yield importlib.import_module
-    own = ("_study", "_dep", "study_dep", "study_logical", "study_total")
+    own = ("_study", "_dep", "_total", "study_dep", "study_logical", "study_total")
     for name in [name for name in sys.modules if name.startswith(own)]:
         del sys.modules[name]
 
@@ -314,48 +314,135 @@ def made_up_scores(study, settings, n_seeds, better=0.3):
     return pd.DataFrame(rows)
 
 
-@pytest.mark.parametrize("n_seeds", [1, 4, 8])
-def test_total_correlation_claims_wait_for_seeds(load, tmp_path, monkeypatch, n_seeds):
+@pytest.mark.parametrize("n_seeds", [1, 4, 10])
+def test_total_correlation_claims_wait_for_seeds(load, n_seeds):
     pytest.importorskip("matplotlib")
-    study = load("study_total_correlation")
-    monkeypatch.setattr(study, "bootstrap", partial(study.bootstrap, n_draws=100))
-    settings = {**study.FULL, "folder": tmp_path}
+    study, rule = load("study_total_correlation"), load("_total_correlation")
+    rule.bootstrap = partial(rule.bootstrap, n_draws=100)
+    settings = study.FULL
     table = study.Table(made_up_scores(study, settings, n_seeds), 4)
-    claims = study.claims_of(settings, table)
+    claims = study.claims_of(settings, table, {})
     enough = n_seeds > 4
     for start in ("At equal ELBO", "At a high beta", "Over seeds, the median"):
-        found = [claim for claim in claims if claim.startswith(start)]
-        assert found
-        assert all(("HOLDS" in claim) == enough for claim in found)
-        assert all(("NOT DECIDED, no evidence" in claim) != enough for claim in found)
+        for data in ("dSprites", "heads"):
+            found = [text for text in claims if text.startswith(start) and f", {data}: " in text]
+            assert found
+            assert all(("HOLDS" in claim) == enough for claim in found)
+            assert all(("NOT DECIDED, no evidence" in claim) != enough for claim in found)
     cells = study.cells_of(settings)
     assert len({tuple(cell.values()) for cell in cells}) == len(cells)
-    # Ten seeds of 21 settings, six of 7, twenty of 16.
-    n_models = n_seeds * 37 + min(n_seeds, 6) * 7
+    # Ten seeds of 21 and 7 settings, twenty of 16.
     line = study.progress(cells, table)
-    assert line.startswith(f"{n_models} of 572 models are there; the others take about")
+    assert line.startswith(f"{n_seeds * 44} of 600 models are there; the others take about")
 
 
-def test_total_correlation_settings_that_learn_nothing_are_no_evidence(load, tmp_path):
+def changed(frame, score, value, **where):
+    """The made-up scores with one value in all places that fit."""
+    there = frame.score == score
+    for column, wanted in where.items():
+        there &= frame[column] == wanted
+    return frame.assign(value=frame.value.where(~there, value))
+
+
+def test_total_correlation_settings_that_learn_nothing_are_no_evidence(load):
     pytest.importorskip("matplotlib")
-    study = load("study_total_correlation")
-    settings = {**study.FULL, "folder": tmp_path}
+    study, rule = load("study_total_correlation"), load("_total_correlation")
+    settings = study.FULL
     frame = made_up_scores(study, settings, 5)
     beta = settings["betas"][1]
-    at = (frame.model == study.MWS) & (frame.weight == beta)
-    dead = frame.assign(value=frame.value.where(~(at & (frame.score == "active")), 2.0))
-    assert "2.0 active" in study.Table(dead, 4).objection(study.MWS, beta)
-    idle = frame.assign(value=frame.value.where(~(at & (frame.score == "posterior_mig")), 0.0))
-    assert "not above untrained" in study.Table(idle, 4).objection(study.MWS, beta)
-    assert study.Table(frame, 4).objection(study.MWS, beta) == ""
+    at = {"part": "sweep", "model": rule.MWS, "weight": beta}
+    dead = changed(frame, "active", 2.0, **at)
+    assert "2.0 active" in study.Table(dead, 4).objection(rule.MWS, beta)
+    idle = changed(frame, "posterior_mig", 0.0, **at)
+    assert "not above untrained" in study.Table(idle, 4).objection(rule.MWS, beta)
+    assert study.Table(frame, 4).objection(rule.MWS, beta) == ""
     alone = frame[(frame.model != "untrained") | (frame.seed == 0)]
-    assert "1 untrained" in study.Table(alone, 4).objection(study.MWS, beta)
+    assert "1 untrained" in study.Table(alone, 4).objection(rule.MWS, beta)
+    # Three latents are enough for the three factors of a head, two are not.
+    for n_active, enough in ((3.0, True), (2.0, False)):
+        few = study.Table(changed(frame, "active", n_active, part="heads"), 4)
+        assert (few.objection(rule.VAE, 4.0, "heads") == "") == enough
     # A rival that learns nothing does not make a claim hold.
-    at = (frame.part == "joints") & (frame.model == study.VAE) & (frame.joint == "B")
-    dead = frame.assign(value=frame.value.where(~(at & (frame.score == "active")), 0.0))
-    (line,) = study.claims_on_joints(settings, study.Table(dead, 4))[:1]
+    dead = changed(frame, "active", 0.0, part="joints", model=rule.VAE, joint="B")
+    (line,) = rule.claims_on_joints(settings, study.Table(dead, 4))[:1]
     assert "A: HOLDS" in line
     assert "B: NOT DECIDED, BetaVAE at 4 has 0.0 active latents" in line
+
+
+def test_total_correlation_curves_leave_out_what_is_no_evidence(load):
+    pytest.importorskip("matplotlib")
+    study, rule = load("study_total_correlation"), load("_total_correlation")
+    frame, betas = made_up_scores(study, study.FULL, 5), study.FULL["betas"]
+    at = {"part": "sweep", "model": rule.VAE}
+    # At beta 2 BetaVAE has a MIG of 9, and dead latents.
+    odd = changed(frame, "posterior_mig", 9.0, **at, weight=betas[1])
+    odd = changed(odd, "active", 1.0, **at, weight=betas[1])
+    curves = rule.Curves(study.Table(odd, 4), "sweep", betas)
+    models = (rule.VAE, rule.MWS)
+    found = curves.finding(rule.mean_gap, [rule.EXACT], models, shared=True)
+    assert found.weak == ""
+    assert found.outcome() == "HOLDS"
+    assert found.difference.value == pytest.approx(0.2, abs=0.02)  # the noise of the made-up scores
+    # Dead at all betas: the number stays, the verdict goes.
+    none = study.Table(changed(frame, "active", 1.0, **at), 4)
+    found = rule.Curves(none, "sweep", betas).finding(rule.mean_gap, [rule.EXACT], models)
+    assert found.outcome() == "NOT DECIDED"
+    assert "BetaVAE at 1 has 1.0 active latents" in found.weak
+    assert found.difference.value == pytest.approx(0.2, abs=0.02)
+
+
+def test_total_correlation_statistics_on_curves_by_hand(load):
+    rule = load("_total_correlation")
+    x, rng = np.array([1.0, 2.0, 3.0]), np.random.default_rng(0)
+    first, second = np.stack([x, 2 * x])[None], np.stack([x + 1, 2 * x + 3])[None]
+    # Where both first scores are, from 2 to 3, the lines are 2 x and 2 (x - 1) + 3.
+    assert rule.gap_at_equal(first, second) == pytest.approx(1.0)
+    assert np.isnan(rule.gap_at_equal(first, second + 9))
+    # Over beta both rise together; within beta, over seeds, one rises where the other falls.
+    noise = rng.normal(scale=0.1, size=(50, 3))
+    curve = np.stack([x + noise, x - noise], axis=1)
+    assert rule.over_betas(curve) == pytest.approx(1.0, abs=0.01)
+    assert rule.within_beta(curve) == pytest.approx(-1.0)
+
+
+def test_total_correlation_weights_are_chosen_and_judged_by_different_seeds(load):
+    pytest.importorskip("matplotlib")
+    study, rule = load("study_total_correlation"), load("_total_correlation")
+    frame, first, other = made_up_scores(study, study.FULL, 10), 2.0, 4.0
+    at = {"part": "sweep", "model": rule.MWS}
+    frame = changed(frame, "posterior_mig", 0.31, **at)
+    for seed in range(10):  # one weight is best on the first five seeds, another one on the others
+        frame = changed(
+            frame, "posterior_mig", 0.4 if seed < 5 else 0.2, **at, weight=first, seed=seed
+        )
+        frame = changed(
+            frame, "posterior_mig", 0.1 if seed < 5 else 0.9, **at, weight=other, seed=seed
+        )
+    table = study.Table(frame, 4)
+    betas = study.FULL["betas"]
+    assert rule.chosen_weight(table, rule.MWS, betas, rule.EXACT, "sweep") == first
+    (text,) = rule.claims_on_seeds(table, "sweep", betas, {rule.VAE: betas})
+    assert ": HOLDS. +0.1" in text  # .2 of the seeds that judge, against .1
+
+
+def test_total_correlation_ranks_by_udr_only_settings_with_all_seeds(load, tmp_path):
+    pytest.importorskip("matplotlib")
+    study = load("study_total_correlation")
+    rng, latent = np.random.default_rng(0), np.random.default_rng(1).normal(size=(200, 3))
+    dead = rng.normal(scale=1e-3, size=(200, 2))
+    for n in range(3):  # the same codes in another order, beside collapsed ones
+        codes = np.hstack([latent[:, rng.permutation(3)], rng.permutation(dead)])
+        np.save(study.codes_path(tmp_path, study.MWS, 4.0, n), codes.astype(np.float16))
+    rows = study.measure_udr({"seeds": 3}, tmp_path, study.MWS, 4.0)
+    assert [row["seed"] for row in rows] == [0, 1, 2]
+    assert min(row["udr"] for row in rows) > 0.8  # less where collapsed latents count
+
+    class Waiting:
+        settings, folder = study.FULL, tmp_path
+        rows = staticmethod(lambda table, cells, measure: pd.DataFrame(cells))
+        __getitem__ = staticmethod(study.FULL.get)
+
+    assert study.udr_of(Waiting()) == {}
 
 
 @pytest.mark.slow
@@ -368,6 +455,9 @@ def test_total_correlation_images_are_in_the_unit_interval(load):
         assert 0.5 < images.max() <= 1.0
         assert images.shape[1:] == (settings["n_pixels"],) * 2
         assert (len(images), names) == (231, ["azimuth", "elevation"])
+    images, y, names = study.data_of(study.SMALL, "heads")
+    assert (len(images), names) == (242, ["azimuth", "elevation", "lighting"])
+    assert [len(np.unique(column)) for column in y.T] == [11, 11, 2]
 
 
 def test_tables_of_single_factors_find_the_factors_of_all_four_sets(load, tmp_path):

@@ -50,8 +50,22 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
-from _study import UNDECIDED, Difference, Study, bootstrap, remembered, shrink
-from scipy.stats import spearmanr
+from _study import Study, remembered, shrink
+from _total_correlation import (
+    ABLATIONS,
+    BINNED,
+    EXACT,
+    FACTOR,
+    GAN,
+    JOINTS,
+    MSS,
+    MWS,
+    UNTRAINED,
+    VAE,
+    Table,
+    chosen_weight,
+    claims_of,
+)
 
 from sklearn_disent.datasets import make_dsprites, make_faces3d_like
 from sklearn_disent.exceptions import DegenerateScoreWarning, TrainingWarning
@@ -60,12 +74,7 @@ from sklearn_disent.metrics import elbo_decomposition, mig_score, posterior_mig_
 from sklearn_disent.model_selection import sample_dependent
 from sklearn_disent.models import BetaTCVAE, BetaVAE, CosineSchedule, FactorVAE, InfoGAN
 
-JOINTS = "ABCD"
-EXACT, BINNED = "posterior_mig", "mig"
-VAE, MWS, MSS, FACTOR, GAN = "BetaVAE", "TC by MWS", "TC by MSS", "FactorVAE", "InfoGAN"
-ABLATIONS = ("TC by MWS, alpha = 0", "TC by MWS, flow prior")
-LEAST_SEEDS = 5  # bootstraps over fewer are too narrow
-MARGIN = 0.05  # of MIG: smaller differences count as none
+NAMES = {"sweep": "dSprites", "heads": "3D heads"}
 N_CODES_KEPT = 1000  # images whose codes are kept for UDR
 
 SMALL = {
@@ -187,7 +196,7 @@ def make_model(settings, part, model, weight, seed, n_rows):
     net = settings["joint_net" if part == "joints" else "net"] | {"random_state": seed}
     if part == "heads":
         net["max_epochs"] = settings["heads_epochs"]
-    if model == "untrained":
+    if model == UNTRAINED:
         return BetaVAE(**net | {"max_epochs": 0, "lr": 1e-3})
     if model == GAN:
         kept = {name: net[name] for name in ("max_epochs", "random_state")}
@@ -217,12 +226,34 @@ def measure(settings, folder, part, model, weight, seed, joint):
         rows = sample_dependent(y, [(0, 1)], settings["joint_draws"], kind=joint, random_state=seed)
     net = make_model(settings, part, model, weight, seed, len(rows)).fit(X[rows])
     scores = {"fit_seconds": round(process_time() - start, 1)}
-    scores |= scores_of(settings, net, X, y, with_elbo=part != "joints" and model != "untrained")
-    if part == "sweep" and model != "untrained":
+    scores |= scores_of(settings, net, X, y, with_elbo=part != "joints" and model != UNTRAINED)
+    if part == "sweep" and model != UNTRAINED:
         kept = net.transform(X[:N_CODES_KEPT]).astype(np.float16)
-        np.save(folder / f"codes_{model}_{weight:g}_{seed}.npy", kept)
+        np.save(codes_path(folder, model, weight, seed), kept)
     scores["seconds"] = round(process_time() - start, 1)
     return [{"score": name, "value": value} for name, value in scores.items()]
+
+
+def codes_path(folder, model, weight, seed):
+    return folder / f"codes_{model}_{weight:g}_{seed}.npy"
+
+
+def measure_udr(settings, folder, model, weight):
+    """UDR of the models of one setting, all seeds; collapsed latents are left out."""
+    codes = [np.load(codes_path(folder, model, weight, n)) for n in range(settings["seeds"])]
+    active = [z[:, z.var(axis=0, dtype=float) > 0.01].astype(float) for z in codes]
+    return [{"seed": seed, "udr": value} for seed, value in enumerate(udr_score(active))]
+
+
+def udr_of(study):
+    """(model, weight): mean UDR, of the settings that have all their seeds."""
+    cells = [
+        {"model": model, "weight": weight}
+        for model, weight in trained_settings(study.settings)
+        if all(codes_path(study.folder, model, weight, n).exists() for n in range(study["seeds"]))
+    ]
+    frame = study.rows("udr", cells, partial(measure_udr, study.settings, study.folder))
+    return frame.groupby(["model", "weight"], sort=False)["udr"].mean() if len(frame) else {}
 
 
 def scores_of(settings, net, X, y, with_elbo):
@@ -243,15 +274,19 @@ def scores_of(settings, net, X, y, with_elbo):
     return scores
 
 
+def trained_settings(settings):
+    """Models and weights of the sweep, ablations aside."""
+    sweep = [(model, beta) for model in (VAE, MWS, MSS) for beta in settings["betas"]]
+    return sweep + [(FACTOR, gamma) for gamma in settings["gammas"]]
+
+
 def cells_of(settings):
     """All cells, seed by seed: a run that ends early has fewer seeds of every setting."""
-    betas, first = settings["betas"], settings["joint_betas"]
-    sweep = [(model, beta) for model in (VAE, MWS, MSS) for beta in betas]
-    sweep += [(FACTOR, gamma) for gamma in settings["gammas"]]
-    sweep += [(model, settings["ablation_beta"]) for model in ABLATIONS] + [("untrained", 0.0)]
-    heads = [(model, beta) for model in (VAE, MWS) for beta in settings["heads_betas"]]
-    heads += [("untrained", 0.0)]
-    joints = [(VAE, first[0]), (MWS, first[1]), (GAN, 0.0), ("untrained", 0.0)]
+    first, null = settings["joint_betas"], (UNTRAINED, 0.0)
+    ablations = [(model, settings["ablation_beta"]) for model in ABLATIONS]
+    sweep = [*trained_settings(settings), *ablations, null]
+    heads = [(model, beta) for model in (VAE, MWS) for beta in settings["heads_betas"]] + [null]
+    joints = [(VAE, first[0]), (MWS, first[1]), (GAN, 0.0), null]
     cells = []
     for seed in range(max(settings["seeds"], settings["joint_seeds"])):
         if seed < settings["seeds"]:
@@ -261,226 +296,6 @@ def cells_of(settings):
         if seed < settings["joint_seeds"]:
             cells += [("joints", *pair, seed, kind) for pair in joints for kind in JOINTS]
     return [dict(zip(("part", "model", "weight", "seed", "joint"), cell)) for cell in cells]
-
-
-# %%
-# From the table to claims.
-
-
-class Table:
-    """Scores by setting; of the settings, which are evidence."""
-
-    def __init__(self, frame, n_factors):
-        index = ["part", "model", "weight", "joint", "seed"]
-        self.frame = frame.pivot_table(index=index, columns="score", values="value")
-        self.least_active = min(4, n_factors)
-
-    def seeds(self, score, model, weight, part="sweep", joint="none"):
-        """(n_seeds,) of one setting."""
-        try:
-            return self.frame[score].loc[part, model, weight, joint].to_numpy()
-        except KeyError:
-            return np.zeros(0)
-
-    def curve(self, scores, model, weights):
-        """(n_seeds, n_scores, n_weights), of the seeds that all weights have."""
-        columns = [[self.seeds(score, model, weight) for weight in weights] for score in scores]
-        n_seeds = min(len(column) for row in columns for column in row)
-        return np.array([[column[:n_seeds] for column in row] for row in columns]).transpose(
-            2, 0, 1
-        )
-
-    def objection(self, model, weight, part="sweep", joint="none"):
-        """Why a setting is not evidence; empty if it is."""
-        active = self.seeds("active", model, weight, part, joint)
-        if len(active) < LEAST_SEEDS:
-            return f"{model} at {weight:g} has {len(active)} seeds"
-        if active.mean() < (self.least_active if part == "sweep" else 2):
-            return f"{model} at {weight:g} has {active.mean():.1f} active latents"
-        scores = self.seeds(EXACT, model, weight, part, joint)
-        null = self.seeds(EXACT, "untrained", 0.0, part, joint)
-        if len(null) < LEAST_SEEDS:
-            return f"there are {len(null)} untrained models"
-        error = np.sqrt(scores.var(ddof=1) / len(scores) + null.var(ddof=1) / len(null))
-        if scores.mean() - null.mean() < 2 * error:
-            return f"{model} at {weight:g} is not above untrained models"
-        return ""
-
-
-def gap_at_equal(first, second):
-    """Mean difference of the second score where mean curves agree in the first score."""
-    (x1, y1), (x2, y2) = (curve.mean(axis=0) for curve in (first, second))
-    low, high = max(x1.min(), x2.min()), min(x1.max(), x2.max())
-    at = np.linspace(low, high, 101)
-    o1, o2 = np.argsort(x1), np.argsort(x2)
-    gap = np.interp(at, x2[o2], y2[o2]) - np.interp(at, x1[o1], y1[o1])
-    return gap.mean() if low < high else np.nan
-
-
-def mean_gap(first, second):
-    return second.mean() - first.mean()
-
-
-def median_gap(first, second):
-    return np.median(second) - np.median(first)
-
-
-def within_beta(curve):
-    """Correlation of TC and MIG over seeds, within beta: what beta does to both is taken away."""
-    tc, mig = (curve - curve.mean(axis=0)).transpose(1, 0, 2).reshape(2, -1)
-    return np.corrcoef(tc, mig)[0, 1]
-
-
-def claim(text, statistic, table=None, settings=()):
-    """A claim with its outcome under every reading; `statistic(tc, mig)` is a Difference."""
-    objections = [o for o in (table.objection(*setting) for setting in settings) if o]
-    found = {
-        reading: statistic(*reading) for reading in ((MWS, EXACT), (MSS, EXACT), (MWS, BINNED))
-    }
-    own = found[MWS, EXACT]
-    outcome = own.outcome()
-    if objections:
-        return f"{text}: {UNDECIDED}, no evidence: {'; '.join(objections)}. {own}."
-    others = {
-        "with MSS": found[MSS, EXACT],
-        "with MIG of binned codes": found[MWS, BINNED],
-    }
-    line = f"{text}: {outcome}. {own}; "
-    line += "; ".join(f"{name} {other.outcome()}, {other}" for name, other in others.items())
-    if outcome == "HOLDS":
-        return line + "."
-    turned = [name for name, other in others.items() if other.outcome() != outcome]
-    reason = f"the outcome changes {' and '.join(turned)}" if turned else "neither changes it"
-    return f"{line}. Reason: {reason}{'' if turned else ', so scale or the paper'}."
-
-
-def claims_of(settings, table):
-    betas, seeds = settings["betas"], table.seeds
-    above = [beta for beta in betas if beta > 1]
-    last = betas[-1]
-
-    def curves(tc, *scores, weights=betas):
-        return [table.curve(scores, model, weights) for model in (VAE, tc)]
-
-    claims = [
-        claim(
-            "At equal ELBO, TC has the higher MIG (Figure 2)",
-            lambda tc, mig: bootstrap(gap_at_equal, *curves(tc, "elbo", mig)),
-            table, [(VAE, above[0]), (MWS, above[0])],
-        ),
-        claim(
-            "With growing beta, TC keeps the better model of the data (Figure 2), ELBO in nats",
-            lambda tc, _: bootstrap(mean_gap, *curves(tc, "elbo", weights=above)),
-            table, [(MWS, above[0])],
-        ),
-        claim(
-            f"At a high beta, {last:g}, TC has the higher MIG (Figure 2)",
-            lambda tc, mig: bootstrap(mean_gap, seeds(mig, VAE, last), seeds(mig, tc, last)),
-            table, [(MWS, last)],
-        ),
-        *claims_on_seeds(settings, table),
-        claim(
-            "In TC, lower total correlation goes with higher MIG (Figure 4); minus the correlation "
-            "over seeds within beta",
-            lambda tc, mig: bootstrap(lambda c: -within_beta(c), curves(tc, "tc", mig)[1]),
-            table, [(MWS, above[0])],
-        ),
-        claim(
-            "This is stronger in TC than in BetaVAE (Figure 4); difference of these correlations",
-            lambda tc, mig: bootstrap(
-                lambda vae, c: within_beta(vae) - within_beta(c), *curves(tc, "tc", mig)
-            ),
-            table, [(VAE, above[0]), (MWS, above[0])],
-        ),
-        claim(
-            "At equal total correlation, TC has the higher MIG (Figure 4)",
-            lambda tc, mig: bootstrap(gap_at_equal, *curves(tc, "tc", mig)),
-            table, [(VAE, above[0]), (MWS, above[0])],
-        ),
-        *claims_on_joints(settings, table),
-    ]  # fmt: skip
-    beta = settings["ablation_beta"]
-    for model in ABLATIONS:
-        gap = bootstrap(mean_gap, seeds(EXACT, MWS, beta), seeds(EXACT, model, beta))
-        weak = table.objection(MWS, beta) or table.objection(model, beta)
-        outcome = f"{UNDECIDED}, no evidence: {weak}" if weak else gap.within(MARGIN)
-        claims.append(
-            f"{model} does not differ from TC by MWS at beta {beta:g} by {MARGIN} of MIG or more: "
-            f"{outcome}. {gap}."
-        )
-    gap = bootstrap(mean_gap, *(table.curve([EXACT], model, above) for model in (MSS, MWS)))
-    weak = table.objection(MWS, above[0]) or table.objection(MSS, above[0])
-    outcome = f"{UNDECIDED}, no evidence: {weak}" if weak else gap.outcome()
-    claims.append(
-        "TC by MWS has a higher MIG than TC by MSS, mean over beta > 1 (not a claim of the "
-        f"paper): {outcome}. {gap}."
-    )
-    return [*claims, claim_on_udr(settings, table)]
-
-
-def claims_on_seeds(settings, table):
-    """Weights are chosen by the first half of the seeds, judged by the second."""
-
-    def best(model, weights, mig):
-        of_each = {w: table.seeds(mig, model, w) for w in weights}
-        half = min(map(len, of_each.values())) // 2
-        weight = max(of_each, key=lambda w: of_each[w][:half].sum())
-        return of_each[weight][half:]
-
-    rivals = {VAE: settings["betas"], FACTOR: settings["gammas"]}
-    return [
-        claim(
-            f"Over seeds, the median MIG of TC is above that of {rival} (Figure 3)",
-            lambda tc, mig, rival=rival, weights=weights: bootstrap(
-                median_gap, best(rival, weights, mig), best(tc, settings["betas"], mig)
-            ),
-            table, [(MWS, settings["betas"][1]), (rival, weights[-1])],
-        )
-        for rival, weights in rivals.items()
-    ]  # fmt: skip
-
-
-def claims_on_joints(settings, table):
-    """TC by MWS only, as there are no joints with MSS."""
-    weights = {VAE: settings["joint_betas"][0], MWS: settings["joint_betas"][1], GAN: 0.0}
-
-    def seeds(model, kind, mig=EXACT):
-        return table.seeds(mig, model, weights[model], "joints", kind)
-
-    lines = []
-    for rival in (VAE, GAN):
-        gaps = {k: bootstrap(median_gap, seeds(rival, k), seeds(MWS, k)) for k in JOINTS}
-        found = outcomes(table, gaps, weights, (MWS, rival))
-        lines.append(f"TC is above {rival} on joint {found} (Figure 5).")
-    gaps = {k: bootstrap(median_gap, seeds(MWS, k), seeds(MWS, "A")) for k in "BCD"}
-    text = "Uneven or dependent sampling lowers the MIG of TC, A minus"
-    return [*lines, f"{text} {outcomes(table, gaps, weights, (MWS,))} (Figure 5)."]
-
-
-def outcomes(table, gaps: dict[str, Difference], weights, models):
-    """Outcome on each joint; not decided if one of the models is not evidence there."""
-    parts = []
-    for kind, gap in gaps.items():
-        weak = [table.objection(model, weights[model], "joints", kind) for model in models]
-        why = "; ".join(text for text in weak if text)
-        parts.append(f"{kind}: {f'{UNDECIDED}, {why}' if why else gap.outcome()} {gap}")
-    return ", ".join(parts)
-
-
-def claim_on_udr(settings, table):
-    pairs = [(model, beta) for model in (VAE, MWS, MSS) for beta in settings["betas"]]
-    pairs += [(FACTOR, gamma) for gamma in settings["gammas"]]
-    points = []
-    for model, weight in pairs:
-        files = sorted(settings["folder"].glob(f"codes_{model}_{weight:g}_*.npy"))
-        if len(files) > 1:
-            agreement = np.mean(udr_score([np.load(file).astype(float) for file in files]))
-            points.append((agreement, table.seeds(EXACT, model, weight).mean()))
-    udr = bootstrap(lambda p: spearmanr(p).statistic, points)
-    return (
-        "UDR, without labels, ranks settings as MIG does, rank correlation over "
-        f"{len(points)} settings (not a claim of the paper): {udr.outcome()}. {udr}."
-    )
 
 
 # %%
@@ -500,14 +315,28 @@ def progress(cells, table):
     return f"{line}; the others take about {rest:.0f} minutes of one core."
 
 
+def means_of(table, part):
+    """Means over seeds of all settings of a part, as text."""
+    columns = {EXACT: "MIG", "sd": "sd", BINNED: "binned", "elbo": "ELBO", "mi": "I(z; n)"}
+    columns |= {"tc": "TC", "active": "active"}
+    keys = ["model", "weight", "joint"] if part == "joints" else ["model", "weight"]
+    groups = table.frame.loc[part].groupby(level=keys, sort=False)
+    means = groups.mean().assign(sd=groups[EXACT].std()).reindex(columns=list(columns))
+    means = means.dropna(axis=1, how="all").rename(columns=columns).round(3)
+    means["seeds"] = groups.size()
+    weak = [table.objection(*setting[:2], part, *setting[2:]) for setting in means.index]
+    means["evidence"] = ["no" if text else "yes" for text in weak]
+    return means.reset_index().to_string(index=False)
+
+
 def write_summary(study, settings, table, n_images):
-    columns = {EXACT: "MIG", BINNED: "binned", "elbo": "ELBO", "mi": "I(z; n)", "tc": "TC"}
-    columns |= {"active": "active"}
-    sweep = table.frame.loc["sweep"].groupby(level=["model", "weight"], sort=False)
-    means = sweep.mean().reindex(columns=list(columns)).rename(columns=columns).round(3)
-    means["seeds"] = sweep.size()
-    means["evidence"] = ["no" if table.objection(*setting) else "yes" for setting in means.index]
     fill = partial(textwrap.fill, width=98)
+    parts = {
+        "sweep": "dSprites, means over seeds; weight is beta, or gamma of FactorVAE, sd is of MIG:",
+        "heads": "3D heads:",
+        "joints": "Joints of azimuth and elevation:",
+    }
+    there = table.frame.index.unique("part")
     lines = [
         fill(
             f"{progress(cells_of(settings), table)} {n_images} images; a difference is followed by "
@@ -516,12 +345,12 @@ def write_summary(study, settings, table, n_images):
         ),
         "\nTable 2, factors and their values:",
         *(f"  {name}: {sizes_of(settings, part)}" for name, part in
-          (("dSprites", "sweep"), ("3D heads", "joints"))),
-        "\nMeans over seeds (weight is beta, or gamma of FactorVAE):",
-        means.reset_index().to_string(index=False) + "\n",
+          (("dSprites", "sweep"), ("3D heads", "heads"))),
+        *(f"\n{title}\n{means_of(table, part)}" for part, title in parts.items() if part in there),
+        "",
         *(
             fill(f"{i}. {text}", subsequent_indent="   ")
-            for i, text in enumerate(claims_of(settings, table), 1)
+            for i, text in enumerate(claims_of(settings, table, udr_of(study)), 1)
         ),
     ]  # fmt: skip
     study.text(lines)
@@ -533,35 +362,61 @@ def sizes_of(settings, part):
 
 
 def plot_curves(settings, table):
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    """ELBO and total correlation against MIG, a row for each part that is there."""
+    parts = {"sweep": (VAE, MWS, MSS), "heads": (VAE, MWS)}
+    parts = {part: models for part, models in parts.items() if is_there(table, part, models)}
     labels = {"elbo": "ELBO (nats)", "tc": "total correlation (nats)"}
-    for ax, score in zip(axes, labels):
-        for model in (VAE, MWS, MSS):
-            curve = table.curve([score, EXACT], model, settings["betas"])
-            mean, std = curve.mean(axis=0), curve.std(axis=0)
-            ax.errorbar(*mean, yerr=std[1], xerr=std[0], marker="o", capsize=2, label=model)
-        ax.set(xlabel=labels[score], ylabel="MIG")
-    axes[0].legend()
+    size = {"figsize": (10, 3.6 * len(parts)), "layout": "constrained", "squeeze": False}
+    figure, axes = plt.subplots(len(parts), 2, **size)
+    for (part, models), row in zip(parts.items(), axes):
+        betas = settings["betas" if part == "sweep" else "heads_betas"]
+        for ax, score in zip(row, labels):
+            for model in models:
+                curve = table.curve([score, EXACT], model, betas, part)
+                mean, std = curve.mean(axis=0), curve.std(axis=0)
+                ax.errorbar(*mean, yerr=std[1], xerr=std[0], marker="o", capsize=2, label=model)
+                for x, y, beta in zip(*mean, betas):
+                    ax.annotate(f"{beta:g}", (x, y), (4, 4), textcoords="offset points")
+            ax.set(xlabel=labels[score], ylabel="MIG", title=NAMES[part])
+        row[0].legend()
     return figure
 
 
 def plot_distributions(settings, table):
-    figure, axes = plt.subplots(1, 5, figsize=(14, 4), sharey=True, layout="constrained")
-    betas, gammas = settings["betas"], settings["gammas"]
-    pools = {model: table.seeds(EXACT, model, betas[-1]) for model in (VAE, MWS, MSS)}
-    pools[FACTOR] = table.seeds(EXACT, FACTOR, gammas[-1])
+    """MIG over seeds, each model at the weight that its first half of the seeds chooses."""
+    betas, heads = settings["betas"], settings["heads_betas"]
+    weights = {
+        "sweep": {VAE: betas, MWS: betas, MSS: betas, FACTOR: settings["gammas"]},
+        "heads": {VAE: heads, MWS: heads},
+    }
+    panels = {}
+    for part, models in weights.items():
+        chosen = {m: chosen_weight(table, m, choices, EXACT, part) for m, choices in models.items()}
+        panels[NAMES[part]] = {
+            f"{model}, {weight:g}": table.seeds(EXACT, model, weight, part)
+            for model, weight in chosen.items()
+        }
     joint = {VAE: settings["joint_betas"][0], MWS: settings["joint_betas"][1], GAN: 0.0}
-    panels = {f"beta = {betas[-1]:g}, gamma = {gammas[-1]:g}": pools}
     for kind in JOINTS:
         panels[f"joint {kind}"] = {
             model: table.seeds(EXACT, model, weight, "joints", kind)
             for model, weight in joint.items()
         }
-    for ax, (title, pool) in zip(axes, panels.items()):
-        ScoreDistributionDisplay(pool, label="MIG").plot(ax)
+    panels = {title: {m: s for m, s in pools.items() if len(s)} for title, pools in panels.items()}
+    panels = {title: pools for title, pools in panels.items() if pools}
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(2.5 * len(panels), 4), sharey=True, layout="constrained"
+    )
+    for ax, (title, pools) in zip(axes, panels.items()):
+        ScoreDistributionDisplay(pools, label="MIG").plot(ax)
         ax.set_title(title, fontsize=10)
         ax.tick_params(axis="x", labelrotation=30)
     return figure
+
+
+def is_there(table, part, models):
+    parts = table.frame.index.unique("part")
+    return part in parts and set(models) <= set(table.frame.loc[part].index.unique("model"))
 
 
 def plot_traversals(settings, table):
@@ -584,15 +439,15 @@ def main():
     warnings.simplefilter("ignore", TrainingWarning)
     warnings.simplefilter("ignore", DegenerateScoreWarning)
     study = Study("total_correlation", __doc__, SMALL, FULL)
-    settings = {**study.settings, "folder": study.folder}
+    settings = study.settings
     cells = cells_of(settings)
-    frame = study.parallel_rows("scores", cells, partial(measure, study.settings, study.folder))
+    frame = study.parallel_rows("scores", cells, partial(measure, settings, study.folder))
     if not len(frame):
         study.text([f"None of {len(cells)} models is there yet."])
         return
     X, y, _ = data_of(settings, "sweep")
     table = Table(frame, y.shape[1])
-    if {VAE, MWS, MSS, "untrained"} <= set(table.frame.loc["sweep"].index.unique("model")):
+    if is_there(table, "sweep", (VAE, MWS, MSS, UNTRAINED)):
         study.figure("sweep", plot_curves(settings, table))
         study.figure("distributions", plot_distributions(settings, table))
         if len(table.frame) == len(cells) or not (study.folder / "traversals.png").exists():
