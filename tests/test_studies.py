@@ -324,7 +324,7 @@ def test_total_correlation_claims_wait_for_seeds(load, n_seeds):
     claims = study.claims_of(settings, table, {})
     enough = n_seeds > 4
     for start in ("At equal ELBO", "At a high beta", "Over seeds, the median"):
-        for data in ("dSprites", "heads"):
+        for data in ("dSprites", "3D heads"):
             found = [text for text in claims if text.startswith(start) and f", {data}: " in text]
             assert found
             assert all(("HOLDS" in claim) == enough for claim in found)
@@ -383,7 +383,11 @@ def test_total_correlation_curves_leave_out_what_is_no_evidence(load):
     assert found.weak == ""
     assert found.outcome() == "HOLDS"
     assert found.difference.value == pytest.approx(0.2, abs=0.02)  # the noise of the made-up scores
-    # Dead at all betas: the number stays, the verdict goes.
+    # One latent too few: the number stays, the verdict goes, and is told for fewer latents.
+    few = study.Table(changed(frame, "active", 3.0, **at), 4)
+    (text, *_) = rule.claims_on_beta(few, "sweep", betas)
+    assert "NOT DECIDED, no evidence: BetaVAE at 1 has 3.0 active latents" in text
+    assert f"; {rule.FEWER} HOLDS, +0.2" in text
     none = study.Table(changed(frame, "active", 1.0, **at), 4)
     found = rule.Curves(none, "sweep", betas).finding(rule.mean_gap, [rule.EXACT], models)
     assert found.outcome() == "NOT DECIDED"
