@@ -429,6 +429,34 @@ def test_total_correlation_weights_are_chosen_and_judged_by_different_seeds(load
     assert ": HOLDS. +0.1" in text  # .2 of the seeds that judge, against .1
 
 
+@pytest.mark.parametrize(("n_dead", "restarts"), [(0, 0), (2, 2), (9, 3)])
+def test_total_correlation_trains_anew_what_lost_all_latents(load, n_dead, restarts):
+    pytest.importorskip("matplotlib")
+    study = load("study_total_correlation")
+    X, fitted = np.random.default_rng(0).normal(size=(50, 3)), []
+
+    class Fake:
+        def fit(self, X):
+            return self
+
+        def transform(self, X):
+            return X * (len(fitted) > n_dead)
+
+    def make_model(settings, part, model, weight, seed, n_rows):
+        fitted.append(seed)
+        assert n_rows == len(X)
+        return Fake()
+
+    study.make_model = make_model
+    _, found = study.trained({}, "sweep", study.MWS, 4.0, 7, X)
+    assert found == restarts
+    assert fitted == [7 + 1000 * n for n in range(restarts + 1)]
+    # Untrained models are the null as they are.
+    del fitted[:]
+    study.trained({}, "sweep", study.UNTRAINED, 0.0, 7, X)
+    assert fitted == [7]
+
+
 def test_total_correlation_ranks_by_udr_only_settings_with_all_seeds(load, tmp_path):
     pytest.importorskip("matplotlib")
     study = load("study_total_correlation")
@@ -443,7 +471,7 @@ def test_total_correlation_ranks_by_udr_only_settings_with_all_seeds(load, tmp_p
 
     class Waiting:
         settings, folder = study.FULL, tmp_path
-        rows = staticmethod(lambda table, cells, measure: pd.DataFrame(cells))
+        parallel_rows = staticmethod(lambda table, cells, measure: pd.DataFrame(cells))
         __getitem__ = staticmethod(study.FULL.get)
 
     assert study.udr_of(Waiting()) == {}

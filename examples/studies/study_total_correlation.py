@@ -76,7 +76,8 @@ from sklearn_disent.metrics import elbo_decomposition, mig_score, posterior_mig_
 from sklearn_disent.model_selection import sample_dependent
 from sklearn_disent.models import BetaTCVAE, BetaVAE, CosineSchedule, FactorVAE, InfoGAN
 
-N_CODES_KEPT = 1000  # images whose codes are kept for UDR
+N_CODES_KEPT = 1000  # images whose codes are kept for UDR, and show whether all latents are dead
+MOST_RESTARTS = 3
 
 SMALL = {
     "sprites": {"shape": [1], "orientation": [0], "posX": range(0, 32, 2), "posY": range(8, 24, 2)},
@@ -215,6 +216,25 @@ def make_model(settings, part, model, weight, seed, n_rows):
     return BetaTCVAE(**net, beta=weight, estimator="mss" if model == MSS else "mws", **options)
 
 
+def trained(settings, part, model, weight, seed, X):
+    """A fitted model, and how often it was begun anew.
+
+    About one model in ten loses all its latents in the first steps, at the high rate, and then
+    decodes the mean image: that is a failure of the optimizer, which says nothing about an
+    objective. It gets another initialization. A model that a penalty has emptied fails again, and
+    stays as it is.
+    """
+    for restarts in range(MOST_RESTARTS + 1):
+        net = make_model(settings, part, model, weight, seed + 1000 * restarts, len(X)).fit(X)
+        if model == UNTRAINED or is_active(net.transform(X[:N_CODES_KEPT])).any():
+            break
+    return net, restarts
+
+
+def is_active(codes):
+    return codes.var(axis=0, dtype=float) > 0.01
+
+
 def measure(settings, folder, part, model, weight, seed, joint):
     """Rows of one cell: a score each, and the seconds of the processor that it took."""
     torch.set_num_threads(1)  # the number of threads may change the last bits
@@ -225,8 +245,8 @@ def measure(settings, folder, part, model, weight, seed, joint):
     rows = np.arange(len(X))
     if joint in JOINTS:
         rows = sample_dependent(y, [(0, 1)], settings["joint_draws"], kind=joint, random_state=seed)
-    net = make_model(settings, part, model, weight, seed, len(rows)).fit(X[rows])
-    scores = {"fit_seconds": round(process_time() - start, 1)}
+    net, restarts = trained(settings, part, model, weight, seed, X[rows])
+    scores = {"fit_seconds": round(process_time() - start, 1), "restarts": restarts}
     scores |= scores_of(settings, net, X, y, with_elbo=part != "joints" and model != UNTRAINED)
     if part == "sweep" and model != UNTRAINED:
         kept = net.transform(X[:N_CODES_KEPT]).astype(np.float16)
@@ -242,7 +262,7 @@ def codes_path(folder, model, weight, seed):
 def measure_udr(settings, folder, model, weight):
     """UDR of the models of one setting, all seeds; collapsed latents are left out."""
     codes = [np.load(codes_path(folder, model, weight, n)) for n in range(settings["seeds"])]
-    active = [z[:, z.var(axis=0, dtype=float) > 0.01].astype(float) for z in codes]
+    active = [z[:, is_active(z)].astype(float) for z in codes]
     return [{"seed": seed, "udr": value} for seed, value in enumerate(udr_score(active))]
 
 
@@ -253,7 +273,8 @@ def udr_of(study):
         for model, weight in trained_settings(study.settings)
         if all(codes_path(study.folder, model, weight, n).exists() for n in range(study["seeds"]))
     ]
-    frame = study.rows("udr", cells, partial(measure_udr, study.settings, study.folder))
+    measured = partial(measure_udr, study.settings, study.folder)
+    frame = study.parallel_rows("udr", cells, measured)
     return frame.groupby(["model", "weight"], sort=False)["udr"].mean() if len(frame) else {}
 
 
@@ -262,7 +283,7 @@ def scores_of(settings, net, X, y, with_elbo):
     mean, log_var = net.posterior(X)
     stored = SimpleNamespace(posterior=lambda _: (mean, log_var))  # images are encoded once
     scores = {BINNED: mig_score(y, mean), EXACT: posterior_mig_score(stored, X, y)}
-    scores["active"] = float((mean.var(axis=0) > 0.01).sum())
+    scores["active"] = float(is_active(mean).sum())
     if with_elbo:
         stored.elbo_terms = lambda X: np.zeros((2, len(X)))  # the bound's, not those of the codes
         terms = elbo_decomposition(stored, X, n_samples=settings["elbo_draws"], random_state=0)
@@ -319,7 +340,7 @@ def progress(cells, table):
 def means_of(table, part):
     """Means over seeds of all settings of a part, as text."""
     columns = {EXACT: "MIG", "sd": "sd", BINNED: "binned", "elbo": "ELBO", "mi": "I(z; n)"}
-    columns |= {"tc": "TC", "active": "active"}
+    columns |= {"tc": "TC", "active": "active", "restarts": "restarts"}
     keys = ["model", "weight", "joint"] if part == "joints" else ["model", "weight"]
     groups = table.frame.loc[part].groupby(level=keys, sort=False)
     means = groups.mean().assign(sd=groups[EXACT].std()).reindex(columns=list(columns))
@@ -427,8 +448,7 @@ def plot_traversals(settings, table):
     for model in (VAE, MWS):
         best = table.frame[EXACT].loc["sweep", model].idxmax()
         title = f"{model} at {best[0]:g}, seed {best[2]}"
-        net = make_model(settings, "sweep", model, best[0], best[2], len(X))
-        models[title] = net.fit(X)
+        models[title], _ = trained(settings, "sweep", model, best[0], best[2], X)
     displays = TraversalDisplay.from_estimators(
         models, X, y, factor_names=names, n_steps=7, cmap="gray_r"
     )
