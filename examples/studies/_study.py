@@ -239,7 +239,8 @@ def bootstrap(
 ) -> Difference:
     """A statistic of arrays whose first axis holds seeds, with its bootstrap interval.
 
-    Seeds are drawn for each array by itself: models of the same seed have nothing in common.
+    Seeds are drawn for each array by itself. Where models of the same seed do have something in
+    common, the interval of their difference is rather too wide than too narrow.
     """
     rng = np.random.default_rng(0)
     arrays = [np.asarray(sample, dtype=float) for sample in samples]

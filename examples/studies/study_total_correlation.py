@@ -114,7 +114,8 @@ SMALL = {
     },
     "joint_seeds": 6,
     "joint_draws": 512,
-    "joint_betas": [2.0, 4.0],
+    "joint_betas": {VAE: [2.0, 4.0], MWS: [4.0, 2.0]},
+    "other_seeds": 6,
     "elbo_draws": 2000,
     "elbo_images": 2000,
 }  # fmt: skip
@@ -154,7 +155,8 @@ FULL = {
     },
     "joint_seeds": 20,
     "joint_draws": 10_000,
-    "joint_betas": [4.0, 6.0],
+    "joint_betas": {VAE: [4.0, 1.0, 2.0], MWS: [6.0, 1.0, 2.0, 4.0]},  # the first as in the paper
+    "other_seeds": 10,
     "elbo_draws": 4000,
     "elbo_images": 8000,
 }  # fmt: skip
@@ -219,10 +221,9 @@ def make_model(settings, part, model, weight, seed, n_rows):
 def trained(settings, part, model, weight, seed, X):
     """A fitted model, and how often it was begun anew.
 
-    About one model in ten loses all its latents in the first steps, at the high rate, and then
-    decodes the mean image: that is a failure of the optimizer, which says nothing about an
-    objective. It gets another initialization. A model that a penalty has emptied fails again, and
-    stays as it is.
+    Some models lose all their latents in the first epoch, at the high rate, and then decode the
+    mean image: that is a failure of the optimizer, which says nothing about an objective. They get
+    another initialization. A model that a penalty has emptied fails again, and stays as it is.
     """
     for restarts in range(MOST_RESTARTS + 1):
         net = make_model(settings, part, model, weight, seed + 1000 * restarts, len(X)).fit(X)
@@ -304,11 +305,13 @@ def trained_settings(settings):
 
 def cells_of(settings):
     """All cells, seed by seed: a run that ends early has fewer seeds of every setting."""
-    first, null = settings["joint_betas"], (UNTRAINED, 0.0)
+    null = (UNTRAINED, 0.0)
     ablations = [(model, settings["ablation_beta"]) for model in ABLATIONS]
     sweep = [*trained_settings(settings), *ablations, null]
     heads = [(model, beta) for model in (VAE, MWS) for beta in settings["heads_betas"]] + [null]
-    joints = [(VAE, first[0]), (MWS, first[1]), (GAN, 0.0), null]
+    betas = settings["joint_betas"]
+    joints = [*((model, first) for model, (first, *_) in betas.items()), (GAN, 0.0), null]
+    others = [(model, beta) for model, (_, *rest) in betas.items() for beta in rest]
     cells = []
     for seed in range(max(settings["seeds"], settings["joint_seeds"])):
         if seed < settings["seeds"]:
@@ -317,6 +320,8 @@ def cells_of(settings):
             cells += [("heads", *pair, seed, "none") for pair in heads]
         if seed < settings["joint_seeds"]:
             cells += [("joints", *pair, seed, kind) for pair in joints for kind in JOINTS]
+        if seed < settings["other_seeds"]:
+            cells += [("joints", *pair, seed, kind) for pair in others for kind in JOINTS]
     return [dict(zip(("part", "model", "weight", "seed", "joint"), cell)) for cell in cells]
 
 
@@ -418,7 +423,7 @@ def plot_distributions(settings, table):
             f"{model}, {weight:g}": table.seeds(EXACT, model, weight, part)
             for model, weight in chosen.items()
         }
-    joint = {VAE: settings["joint_betas"][0], MWS: settings["joint_betas"][1], GAN: 0.0}
+    joint = {model: first for model, (first, *_) in settings["joint_betas"].items()} | {GAN: 0.0}
     for kind in JOINTS:
         panels[f"joint {kind}"] = {
             model: table.seeds(EXACT, model, weight, "joints", kind)
