@@ -360,6 +360,12 @@ def test_total_correlation_settings_that_learn_nothing_are_no_evidence(load):
     idle = changed(frame, "posterior_mig", 0.0, **at)
     assert "not above untrained" in study.Table(idle, 4).objection(rule.MWS, beta)
     assert study.Table(frame, 4).objection(rule.MWS, beta) == ""
+    # Above untrained models in the mean, but by less than two standard errors.
+    spread = frame
+    for seed in range(5):
+        value = 1.0 if seed == 0 else 0.01
+        spread = changed(spread, "posterior_mig", value, **at, seed=seed)
+    assert "not above untrained" in study.Table(spread, 4).objection(rule.MWS, beta)
     alone = frame[(frame.model != "untrained") | (frame.seed == 0)]
     assert "1 untrained" in study.Table(alone, 4).objection(rule.MWS, beta)
     # Three latents are enough for the three factors of a head, two are not.
@@ -388,6 +394,14 @@ def test_total_correlation_joints_are_judged_at_chosen_weights_too(load):
     assert "B: HOLDS" in binned  # binned scores are as they were
     assert "B: HOLDS" in chosen
     assert number_after("B: HOLDS ", chosen) == pytest.approx(0.4, abs=0.02)
+    # The half of the seeds that chooses does not judge.
+    for seed in range(5, 20):
+        frame = changed(frame, "posterior_mig", 0.0, **at, weight=other, joint="B", seed=seed)
+    for seed in range(5):
+        frame = changed(frame, "posterior_mig", 1.0, **at, weight=other, joint="B", seed=seed)
+    (line, *_) = rule.claims_on_joints(study.FULL, study.Table(frame, 4))
+    chosen = line.split("; ")[2]
+    assert number_after("B: FAILS ", chosen) == pytest.approx(-0.1, abs=0.02)
 
 
 def test_total_correlation_curves_leave_out_what_is_no_evidence(load):
@@ -452,6 +466,46 @@ def test_total_correlation_weights_are_chosen_and_judged_by_different_seeds(load
     # At the paper's weights all seeds judge, and those of TC at 6 are .31.
     assert "BetaVAE at 4 and TC at 6" in fixed
     assert number_after(": HOLDS. ", fixed) == pytest.approx(0.21, abs=0.02)
+    dead = study.Table(changed(frame, "active", 1.0, **at, weight=6.0), 4)
+    *_, fixed = rule.claims_on_seeds(dead, "sweep", betas, {})
+    assert "NOT DECIDED, no evidence: TC by MWS at 6 has 1.0 active latents" in fixed
+
+
+def test_total_correlation_information_of_the_two_estimators(load):
+    pytest.importorskip("matplotlib")
+    study, rule = load("study_total_correlation"), load("_total_correlation")
+    frame = made_up_scores(study, study.FULL, 5)
+    frame = changed(frame, "mi", 6.0, part="sweep", model=rule.MWS)
+    (text,) = [
+        claim
+        for claim in rule.claims_on_variants(study.FULL, study.Table(frame, 4))
+        if "less information" in claim
+    ]
+    assert number_after("HOLDS. ", text) == pytest.approx(2.0, abs=0.02)
+
+
+def test_total_correlation_gives_a_reason_where_a_claim_does_not_hold(load):
+    pytest.importorskip("matplotlib")
+    study, rule = load("study_total_correlation"), load("_total_correlation")
+    settings = study.FULL
+    frame = made_up_scores(study, settings, 5)
+    at = {"part": "sweep", "model": rule.MWS}
+    worse = changed(frame, "posterior_mig", 0.05, **at)
+    texts = {}
+    for name, scores in {"better": frame, "worse": worse}.items():
+        (text,) = [
+            claim
+            for claim in rule.claims_on_beta(study.Table(scores, 4), "sweep", settings["betas"])
+            if claim.startswith("At a high beta")
+        ]
+        texts[name] = text
+    assert ": HOLDS." in texts["better"]
+    assert "Reason" not in texts["better"]
+    # MSS and the binned codes are as the made-up scores have them.
+    assert ": FAILS." in texts["worse"]
+    turned = texts["worse"].split("Reason: the outcome changes ")[1]
+    assert "with MIG of binned codes" in turned
+    assert rule.FEWER not in turned
 
 
 @pytest.mark.parametrize(("n_dead", "restarts"), [(0, 0), (2, 2), (9, 3)])
