@@ -14,6 +14,7 @@ from scipy.stats import spearmanr
 
 from sklearn_disent.datasets import _readers, make_dsprites, make_shapes3d
 from sklearn_disent.metrics import sufficiency_score
+from sklearn_disent.model_selection import get_dependence_setting_names
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "studies" / "_study.py"
 CELLS = [{"beta": beta, "seed": seed} for beta in (1.0, 4.0) for seed in (0, 1)]
@@ -169,8 +170,10 @@ def test_study_takes_parts_and_numbers(make_study):
     assert study.chosen("seeds") == [1]
     # A part belongs to the same experiment, another number to another one.
     assert make_study(**options).chosen("sets") == ["a", "b"]
-    with pytest.raises(SystemExit, match="other settings"):
-        make_study("--n", "4", **options)
+    folders = [make_study(*given, **options).folder.name for given in ((), ("--n", "4"))]
+    assert folders == ["toy", "toy_n4"]
+    both = make_study("--full", "--n", "4", **options)
+    assert (both.folder.name, both["n"]) == ("toy_full_n4", 4)
     with pytest.raises(SystemExit, match=r"--sets must be among \['a', 'b'\], got \['c'\]"):
         make_study("--sets", "c", **options).chosen("sets")
 
@@ -216,6 +219,24 @@ def test_draws_repeat_the_settings_of_a_level(load):
     assert [draw[2] for draw in draws if draw[0] == "two pairs"] == ["a", "b", "a"]
     assert [draw[2] for draw in draws if draw[0] == "many"] == ["c", "d", "e", "f"]
     assert draws[0] == ("independent", 0, "independent")
+    each = load("_dependence").draws_of(levels, 3, each=2)
+    assert [draw[2] for draw in each if draw[0] == "many"] == ["c", "d", "e", "f"] * 2
+    assert len({draw[:2] for draw in each}) == len(each) == 2 * (1 + 2 + 4)
+
+
+@pytest.mark.parametrize("dataset", ["dsprites", "shapes3d"])
+def test_every_setting_is_drawn_on_request(load, dataset):
+    """As many times as asked for: all that the library has names for."""
+    study = load("study_dependent_factors")
+    draws, names = study.draws_for(study.SMALL | {"each": 3}, dataset)
+    every = (name.partition("_") for name in get_dependence_setting_names())
+    wanted = {setting for start, _, setting in every if start == dataset}
+    counts = pd.Series(names).value_counts()
+    assert set(counts.index) == wanted | {"independent"}
+    assert set(counts) == {3}
+    few, _ = study.draws_for(study.SMALL, dataset)
+    assert {level for level, *_ in few} == {level for level, *_ in draws}
+    assert len(few) == 3 * len(study.SMALL["datasets"][dataset])
 
 
 def test_pool_holds_the_images_of_all_draws_once(load):
@@ -331,9 +352,9 @@ def test_total_correlation_claims_wait_for_seeds(load, n_seeds):
             assert all(("NOT DECIDED, no evidence" in claim) != enough for claim in found)
     cells = study.cells_of(settings)
     assert len({tuple(cell.values()) for cell in cells}) == len(cells)
-    # Ten seeds of 21, 10, 7 and 20 settings, twenty of 16.
+    # Ten seeds of 21, 7, 7 and 20 settings, twenty of 16.
     line = study.progress(cells, table)
-    assert line.startswith(f"{n_seeds * 74} of 900 models are there; the others take about")
+    assert line.startswith(f"{n_seeds * 71} of 870 models are there; the others take about")
 
 
 def changed(frame, score, value, **where):

@@ -41,7 +41,8 @@ class Study:
         Settings that are lists or dicts, of which an option may name some: the cells of the others
         are left for another run, see :meth:`chosen`.
     numbers : sequence of str
-        Settings that are numbers, which an option may replace.
+        Settings that are numbers, which an option may replace. Such a run has a folder of its own:
+        ``--epochs 8`` writes into ``<name>_epochs8``.
     """
 
     def __init__(
@@ -80,7 +81,9 @@ class Study:
             **{number: value for number, value in given.items() if value is not None},
         }
         self._chosen = {part: getattr(options, part) for part in parts}
-        self.folder = options.out / (f"{name}_full" if options.full else name)
+        own = full if options.full else small
+        changed = [f"_{n}{self.settings[n]}" for n in numbers if self.settings[n] != own[n]]
+        self.folder = options.out / "".join([name, "_full" * options.full, *changed])
         self.folder.mkdir(parents=True, exist_ok=True)
         self._check_settings()
 

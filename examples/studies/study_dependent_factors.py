@@ -28,6 +28,8 @@ cell is one model. All cells take about two hours on two free cores, two fifths 
 montero_large. The summary has the times of what was run, and what the rest will take.
 ``--minutes`` ends a run in time and the next one goes on; ``--datasets``,
 ``--architectures`` and ``--seeds`` name a part; ``--epochs`` trains longer, in a folder of its own.
+So does ``--each 3``, which takes three draws of every setting of Roth et al. (2023), 36 of dSprites
+and 48 of the look-alike, instead of three of every level.
 A run with ``--out docs/studies/results`` goes on from the results that are there.
 
 ``--full`` has the paper's size: 64 pixels, all images, 50 epochs, six architectures, every setting,
@@ -102,7 +104,8 @@ SMALL = {
     "epochs": 4,
     "training": {"batch_size": 64, "lr": 1e-3, "module__init": "he"},
     "n_rows": 2000,
-    "n_draws": 3,
+    "n_draws": 3,  # of each level
+    "each": 0,  # if not 0, of each setting instead, and of all there are
     "n_untrained": 4,  # of each architecture
     "n_maps": 20,
     "angles": [0, 9, 18, 27, 36, 45],
@@ -130,6 +133,7 @@ FULL = {
         "HFSVAE": {},
     },
     "seeds": [0],
+    "each": 3,
     "image_size": 64,
     "n_train": None,
     "epochs": 50,
@@ -142,7 +146,8 @@ FULL = {
 
 def draws_for(settings, dataset):
     """(level, draw, setting) of every draw, and the settings alone."""
-    draws = draws_of(settings["datasets"][dataset], settings["n_draws"])
+    levels = (FULL if settings["each"] else settings)["datasets"][dataset]
+    draws = draws_of(levels, settings["n_draws"], settings["each"])
     return draws, tuple(setting for *_, setting in draws)
 
 
@@ -575,7 +580,7 @@ def plot_tables(study, frame, controls, tables):
 
 
 def main():
-    options = {"parts": ("datasets", "architectures", "seeds"), "numbers": ("epochs",)}
+    options = {"parts": ("datasets", "architectures", "seeds"), "numbers": ("epochs", "each")}
     study = Study("dependent_factors", __doc__, SMALL, FULL, **options)
     if study.is_full:
         print("The paper's size takes years of one core, see the text at the top. Name a part.")
