@@ -213,30 +213,37 @@ def test_rivals_are_those_of_the_published_code(load, name):
         assert found[f"dci_{part}_paper"] == pytest.approx(lasso, abs=1e-3)
 
 
-def test_draws_repeat_the_settings_of_a_level(load):
+def test_every_setting_of_a_level_is_drawn_as_often(load):
     levels = {"independent": ["independent"], "two pairs": ["a", "b"], "many": ["c", "d", "e", "f"]}
-    draws = load("_dependence").draws_of(levels, 3)
-    assert [draw[2] for draw in draws if draw[0] == "two pairs"] == ["a", "b", "a"]
-    assert [draw[2] for draw in draws if draw[0] == "many"] == ["c", "d", "e", "f"]
+    draws = load("_dependence").draws_of(levels, 2)
+    assert [draw[2] for draw in draws if draw[0] == "two pairs"] == ["a", "b"] * 2
+    assert [draw[2] for draw in draws if draw[0] == "many"] == ["c", "d", "e", "f"] * 2
     assert draws[0] == ("independent", 0, "independent")
-    each = load("_dependence").draws_of(levels, 3, each=2)
-    assert [draw[2] for draw in each if draw[0] == "many"] == ["c", "d", "e", "f"] * 2
-    assert len({draw[:2] for draw in each}) == len(each) == 2 * (1 + 2 + 4)
+    assert len({draw[:2] for draw in draws}) == len(draws) == 2 * (1 + 2 + 4)
 
 
-@pytest.mark.parametrize("dataset", ["dsprites", "shapes3d"])
-def test_every_setting_is_drawn_on_request(load, dataset):
-    """As many times as asked for: all that the library has names for."""
+@pytest.mark.parametrize("dataset", ["dsprites", "shapes3d", "mpi3d"])
+def test_all_settings_the_library_has_are_drawn(load, dataset):
     study = load("study_dependent_factors")
-    draws, names = study.draws_for(study.SMALL | {"each": 3}, dataset)
+    draws, names = study.draws_for(study.FULL, dataset)
     every = (name.partition("_") for name in get_dependence_setting_names())
     wanted = {setting for start, _, setting in every if start == dataset}
     counts = pd.Series(names).value_counts()
     assert set(counts.index) == wanted | {"independent"}
     assert set(counts) == {3}
-    few, _ = study.draws_for(study.SMALL, dataset)
-    assert {level for level, *_ in few} == {level for level, *_ in draws}
-    assert len(few) == 3 * len(study.SMALL["datasets"][dataset])
+    assert len(names) == len(draws)
+    if dataset in study.SMALL["datasets"]:
+        assert study.draws_for(study.SMALL, dataset) == (draws, names)
+
+
+def test_forests_are_grown_on_the_first_draw_of_each_setting(load, monkeypatch):
+    study = load("study_dependent_factors")
+    monkeypatch.setattr(study, "metric_scores", lambda *_, forests: {"forests": forests})
+    pool = study.pool_of("dsprites", ("independent", "single_1_01"), 50)
+    draws = [("x", 0, "a"), ("x", 1, "b"), ("x", 2, "a"), ("y", 0, "c"), ("y", 1, "c")]
+    pool = pool._replace(places=pool.places[:1] * 5)
+    rows = study.scores_of(draws, pool, pool.factors, with_accuracy=False)
+    assert [row["forests"] for row in rows] == [True, True, False, True, False]
 
 
 def test_pool_holds_the_images_of_all_draws_once(load):
@@ -272,6 +279,40 @@ def test_rank_correlations_are_those_of_spearman(load):
     assert found[1, 1] == 0.0
     assert np.isnan(found[2, 2])
     assert np.isfinite(np.delete(found.ravel(), 8)).all()
+
+
+def test_rivals_are_compared_on_the_draws_they_are_taken_on(load):
+    study, rng = load("study_dependent_factors"), np.random.default_rng(0)
+    block = rng.normal(size=(30, 4, 4))  # target, ours, two rivals
+    block[:, [1, 3], 3] = np.nan
+    stats = study.Statistics(np.array(["independent", "independent", "one pair", "one pair"]))
+    rank = lambda draw, column: spearmanr(block[:, draw, 0], block[:, draw, column]).statistic  # noqa: E731
+    assert stats.own(block) == pytest.approx((rank(2, 1) + rank(3, 1)) / 2)
+    first = (rank(2, 1) + rank(3, 1) - rank(2, 2) - rank(3, 2)) / 2
+    second = rank(2, 1) - rank(2, 3)
+    assert stats.gaps(block) == pytest.approx([first, second])
+    assert stats.advantage(block) == pytest.approx((first + second) / 2)
+    change = [abs((rank(2, c) + rank(3, c) - rank(0, c) - rank(1, c)) / 2) for c in (1, 2)]
+    short = [abs(rank(2, c) - rank(0, c)) for c in (1, 3)]
+    expected = ((change[1] - change[0]) + (short[1] - short[0])) / 2
+    assert stats.stability(block) == pytest.approx(expected)
+
+
+def test_the_rival_that_decides_is_named(load):
+    study, rng = load("study_dependent_factors"), np.random.default_rng(0)
+    truth = rng.normal(size=40)
+    noise = np.array([0.0, 0.1, 3.0, 0.1])  # target, ours, a poor rival and an equal one
+    block = truth[:, None, None] + noise * rng.normal(size=(40, 2, 4))
+    stats = study.Statistics(np.array(["independent", "one pair"]))
+    line = study.above_every_rival(stats, block, ["sap", "mig"], n_draws=200)
+    assert line.startswith("NOT DECIDED")
+    assert line.endswith("against MIG")
+    block[..., 1] = truth[:, None] + 3 * rng.normal(size=(40, 2))
+    line = study.above_every_rival(stats, block, ["sap", "mig"], n_draws=200)
+    assert line.startswith("FAILS")
+    assert line.endswith("against MIG")
+    few = study.above_every_rival(stats, block[:2], ["sap", "mig"], n_draws=200)
+    assert few.startswith("NOT DECIDED (too few)")
 
 
 def made_up_models(rng, kind, n_models, follows):

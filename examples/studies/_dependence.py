@@ -180,16 +180,12 @@ def draw_rows(dataset, setting, n_rows, seed):
     )
 
 
-def draws_of(levels, n_draws, each=0):
-    """(level, draw, setting) of every draw.
-
-    `n_draws` of a level, which go through its settings in turn; or, if it is not 0, `each` of every
-    setting.
-    """
+def draws_of(levels, n_draws):
+    """(level, draw, setting) of every draw; `n_draws` of each setting of a level, in turn."""
     return [
         (level, draw, settings[draw % len(settings)])
         for level, settings in levels.items()
-        for draw in range(each * len(settings) or max(n_draws, len(settings)))
+        for draw in range(n_draws * len(settings))
     ]
 
 

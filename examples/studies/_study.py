@@ -240,29 +240,42 @@ def paired(differences: Any, level: float = 0.9) -> Difference:
 def bootstrap(
     statistic: Callable[..., float], *samples: Any, level: float = 0.9, n_draws: int = 1000
 ) -> Difference:
-    """A statistic of arrays whose first axis holds seeds, with its bootstrap interval.
+    """A statistic of arrays whose first axis holds seeds, with its bootstrap interval."""
+    return interval(*resampled(statistic, *samples, n_draws=n_draws), level=level)
+
+
+def resampled(
+    statistic: Callable[..., Any], *samples: Any, n_draws: int = 1000
+) -> tuple[np.ndarray, np.ndarray]:
+    """A statistic of arrays whose first axis holds seeds, and its bootstrap draws (n_draws, ...).
 
     Seeds are drawn for each array by itself. Where models of the same seed do have something in
-    common, the interval of their difference is rather too wide than too narrow.
+    common, the interval of their difference is rather too wide than too narrow. Two calls with
+    arrays of the same lengths draw the same seeds, so that draws of two statistics can be compared.
     """
     rng = np.random.default_rng(0)
     arrays = [np.asarray(sample, dtype=float) for sample in samples]
     if any(len(array) < 3 for array in arrays):
-        return Difference(np.nan, np.nan, np.nan)
+        return np.array(np.nan), np.full(n_draws, np.nan)
     with warnings.catch_warnings():
         # A draw of equal seeds has no correlation: it does not count.
         warnings.simplefilter("ignore")
-        value = float(statistic(*arrays))
+        value = np.asarray(statistic(*arrays), dtype=float)
         draws = [
             statistic(*(array[rng.integers(len(array), size=len(array))] for array in arrays))
             for _ in range(n_draws)
         ]
-    finite = np.array(draws)[np.isfinite(draws)]
-    if len(finite) < n_draws / 2:
+    return value, np.array(draws, dtype=float)
+
+
+def interval(value: Any, draws: np.ndarray, level: float = 0.9) -> Difference:
+    """A value with the interval of its draws; undefined if half of them are."""
+    finite = draws[np.isfinite(draws)]
+    if len(finite) < len(draws) / 2:
         return Difference(np.nan, np.nan, np.nan)
     tail = (1 - level) / 2
     low, high = np.quantile(finite, [tail, 1 - tail])
-    return Difference(value, float(low), float(high))
+    return Difference(float(value), float(low), float(high))
 
 
 _REMEMBERED: dict[Any, Any] = {}
