@@ -187,7 +187,16 @@ REFERENCE = Path(__file__).parent / "reference" / "metrics"
 def load(monkeypatch):
     """A module of the studies by its name."""
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
-    yield importlib.import_module
+
+    def load(name):
+        module = importlib.import_module(name)
+        if name == "_total_correlation":  # a tenth of the draws are enough here
+            for function in ("bootstrap", "resampled"):
+                few = partial(getattr(module, function), n_draws=100)
+                monkeypatch.setattr(module, function, few)
+        return module
+
+    yield load
     own = ("_study", "_dep", "_total", "study_dep", "study_logical", "study_total")
     for name in [name for name in sys.modules if name.startswith(own)]:
         del sys.modules[name]
@@ -379,8 +388,8 @@ def made_up_scores(study, settings, n_seeds, better=0.3):
 @pytest.mark.parametrize("n_seeds", [1, 4, 10])
 def test_total_correlation_claims_wait_for_seeds(load, n_seeds):
     pytest.importorskip("matplotlib")
-    study, rule = load("study_total_correlation"), load("_total_correlation")
-    rule.bootstrap = partial(rule.bootstrap, n_draws=100)
+    study = load("study_total_correlation")
+    load("_total_correlation")
     settings = study.FULL
     table = study.Table(made_up_scores(study, settings, n_seeds), 4)
     claims = study.claims_of(settings, table, {})
@@ -436,34 +445,42 @@ def test_total_correlation_settings_that_learn_nothing_are_no_evidence(load):
         assert (few.objection(rule.VAE, 4.0, "heads") == "") == enough
     # A rival that learns nothing does not make a claim hold.
     dead = changed(frame, "active", 0.0, part="joints", model=rule.VAE, joint="B")
-    (line,) = rule.claims_on_joints(settings, study.Table(dead, 4))[:1]
-    assert "A: HOLDS" in line
-    assert "B: NOT DECIDED, BetaVAE at 4 has 0.0 active latents" in line
+    first, second, *_ = rule.claims_on_joints(settings, study.Table(dead, 4))
+    assert "joint A (Figure 5): HOLDS" in first
+    assert "joint B (Figure 5): NOT DECIDED, no evidence: BetaVAE at 4 has 0.0 active" in second
 
 
-def test_total_correlation_joints_are_judged_at_chosen_weights_too(load):
+def test_total_correlation_joints_are_judged_at_other_weights_too(load):
     pytest.importorskip("matplotlib")
     study, rule = load("study_total_correlation"), load("_total_correlation")
     frame = made_up_scores(study, study.FULL, 20)
-    first, other, *_ = study.FULL["joint_betas"][rule.MWS]
-    at = {"part": "joints", "model": rule.MWS}
-    # On joint B, TC is below BetaVAE at the paper's weight, and above it at another one.
-    frame = changed(frame, "posterior_mig", 0.05, **at, weight=first, joint="B")
-    frame = changed(frame, "posterior_mig", 0.5, **at, weight=other, joint="B")
-    (line, *_) = rule.claims_on_joints(study.FULL, study.Table(frame, 4))
-    own, binned, chosen = line.split("; ")
-    assert number_after("B: FAILS ", own) == pytest.approx(-0.05, abs=0.02)
-    assert "B: HOLDS" in binned  # binned scores are as they were
-    assert "B: HOLDS" in chosen
-    assert number_after("B: HOLDS ", chosen) == pytest.approx(0.4, abs=0.02)
+    at = {"part": "joints", "model": rule.MWS, "joint": "B"}
+
+    def claim_on_b(frame):
+        (_, line, *_) = rule.claims_on_joints(study.FULL, study.Table(frame, 4))
+        own, binned, two, four, chosen = line.split("; ")
+        assert "on joint B" in own
+        return own, binned, two, four, chosen
+
+    # TC is below BetaVAE at the paper's weight, and above it at 2; at 1 it is a VAE, and not asked.
+    frame = changed(frame, "posterior_mig", 0.05, **at, weight=6.0)
+    frame = changed(frame, "posterior_mig", 0.5, **at, weight=2.0)
+    frame = changed(frame, "posterior_mig", 0.9, **at, weight=1.0)
+    own, binned, two, four, chosen = claim_on_b(frame)
+    assert number_after("FAILS. ", own) == pytest.approx(-0.05, abs=0.02)
+    assert own.endswith("(BetaVAE at 4, 20 seeds and TC by MWS at 6, 20 seeds)")
+    assert "HOLDS" in binned  # binned scores are as they were
+    assert two.startswith("at beta 2 for both")
+    assert number_after("HOLDS, ", two) == pytest.approx(0.4, abs=0.02)
+    assert number_after("HOLDS, ", four) == pytest.approx(0.2, abs=0.02)
+    assert number_after("HOLDS, ", chosen) == pytest.approx(0.4, abs=0.02)
     # The half of the seeds that chooses does not judge.
     for seed in range(5, 20):
-        frame = changed(frame, "posterior_mig", 0.0, **at, weight=other, joint="B", seed=seed)
+        frame = changed(frame, "posterior_mig", 0.0, **at, weight=2.0, seed=seed)
     for seed in range(5):
-        frame = changed(frame, "posterior_mig", 1.0, **at, weight=other, joint="B", seed=seed)
-    (line, *_) = rule.claims_on_joints(study.FULL, study.Table(frame, 4))
-    chosen = line.split("; ")[2]
-    assert number_after("B: FAILS ", chosen) == pytest.approx(-0.1, abs=0.02)
+        frame = changed(frame, "posterior_mig", 1.0, **at, weight=2.0, seed=seed)
+    *_, chosen = claim_on_b(frame)
+    assert number_after("FAILS, ", chosen) == pytest.approx(-0.1, abs=0.02)
 
 
 def test_total_correlation_curves_leave_out_what_is_no_evidence(load):
@@ -482,7 +499,8 @@ def test_total_correlation_curves_leave_out_what_is_no_evidence(load):
     assert found.difference.value == pytest.approx(0.2, abs=0.02)  # the noise of the made-up scores
     # One latent too few: the number stays, the verdict goes, and is told for fewer latents.
     few = study.Table(changed(frame, "active", 3.0, **at), 4)
-    (text, *_) = rule.claims_on_beta(few, "sweep", betas)
+    find = rule.finds_of(study.FULL, "sweep")["At equal ELBO, TC has the higher MIG (Figure 2)"]
+    text = rule.claim("A claim", rule.readings_of(find, few, "sweep"))
     assert "NOT DECIDED, no evidence: BetaVAE at 1 has 3.0 active latents" in text
     assert number_after(f"; {rule.FEWER} HOLDS, ", text) == pytest.approx(0.2, abs=0.02)
     none = study.Table(changed(frame, "active", 1.0, **at), 4)
@@ -522,14 +540,17 @@ def test_total_correlation_weights_are_chosen_and_judged_by_different_seeds(load
     table = study.Table(frame, 4)
     betas = study.FULL["betas"]
     assert rule.chosen_weight(table, rule.MWS, betas, rule.EXACT, "sweep") == first
-    text, fixed = rule.claims_on_seeds(table, "sweep", betas, {rule.VAE: betas})
+    finds = rule.finds_on_seeds("sweep", betas, {rule.VAE: betas}).items()
+    text, fixed = (rule.claim(text, rule.readings_of(f, table, "sweep")) for text, f in finds)
+    assert "TC by MWS at 2)" in text
     # .2 of the seeds that judge, against .1
     assert number_after(": HOLDS. ", text) == pytest.approx(0.1, abs=0.02)
     # At the paper's weights all seeds judge, and those of TC at 6 are .31.
     assert "BetaVAE at 4 and TC at 6" in fixed
     assert number_after(": HOLDS. ", fixed) == pytest.approx(0.21, abs=0.02)
     dead = study.Table(changed(frame, "active", 1.0, **at, weight=6.0), 4)
-    *_, fixed = rule.claims_on_seeds(dead, "sweep", betas, {})
+    ((text, find),) = rule.finds_on_seeds("sweep", betas, {}).items()
+    fixed = rule.claim(text, rule.readings_of(find, dead, "sweep"))
     assert "NOT DECIDED, no evidence: TC by MWS at 6 has 1.0 active latents" in fixed
 
 
@@ -552,22 +573,68 @@ def test_total_correlation_gives_a_reason_where_a_claim_does_not_hold(load):
     settings = study.FULL
     frame = made_up_scores(study, settings, 5)
     at = {"part": "sweep", "model": rule.MWS}
-    worse = changed(frame, "posterior_mig", 0.05, **at)
-    texts = {}
-    for name, scores in {"better": frame, "worse": worse}.items():
-        (text,) = [
-            claim
-            for claim in rule.claims_on_beta(study.Table(scores, 4), "sweep", settings["betas"])
-            if claim.startswith("At a high beta")
-        ]
-        texts[name] = text
-    assert ": HOLDS." in texts["better"]
-    assert "Reason" not in texts["better"]
-    # MSS and the binned codes are as the made-up scores have them.
-    assert ": FAILS." in texts["worse"]
-    turned = texts["worse"].split("Reason: the outcome changes ")[1]
-    assert "with MIG of binned codes" in turned
-    assert rule.FEWER not in turned
+
+    def claim_of(scores):
+        table, start = study.Table(scores, 4), "At a high beta, 6, TC has the higher MIG (Figure 2)"
+        find, larger = (rule.finds_of(settings, part)[start] for part in ("sweep", "large"))
+        return rule.claim(start, rule.readings_of(find, table, "sweep", larger))
+
+    better = claim_of(frame)
+    assert ": HOLDS." in better
+    assert "Reason" not in better
+    # Posteriors say something else than binned codes, than MSS and than larger images do.
+    worse = claim_of(changed(frame, "posterior_mig", 0.05, **at))
+    assert ": FAILS." in worse
+    assert worse.endswith(f"Reason: it differs {rule.BY_BINS} and {rule.BY_MSS} and {rule.LARGER}.")
+    # All of them say the same, so that none is the reason.
+    low = frame
+    for part in ("sweep", "large"):
+        for name, score in ((rule.MWS, "posterior_mig"), (rule.MSS, "posterior_mig"),
+                            (rule.MWS, "mig")):  # fmt: skip
+            low = changed(low, score, 0.05, part=part, model=name)
+    assert claim_of(low).endswith("Reason: not shown.")
+    # Models that are no evidence here are evidence in larger images.
+    dead = claim_of(changed(frame, "active", 1.0, **at))
+    assert dead.endswith(f"Reason: scale, these are evidence {rule.LARGER}.")
+    assert claim_of(changed(frame, "active", 1.0, model=rule.MWS)).endswith("Reason: not shown.")
+
+
+def test_total_correlation_another_outcome_by_chance_is_not_a_reason(load):
+    rule, rng = load("_total_correlation"), np.random.default_rng(0)
+    own, other = (noise - noise.mean() for noise in rng.normal(size=(2, 10)))
+
+    def claim_of(shift):
+        samples = {"": own + 0.4, "B": other + shift}
+        finds = {name: partial(rule.finding, np.mean, sample) for name, sample in samples.items()}
+        return rule.claim("A", finds)
+
+    near, far = claim_of(0.8), claim_of(3.0)
+    for text in (near, far):
+        assert text.startswith("A: NOT DECIDED.")
+        assert "; B HOLDS" in text
+    less = "Reason: not shown; the outcome changes B, but the difference not by more than chance."
+    assert near.endswith(less)
+    assert far.endswith("Reason: it differs B.")
+
+
+def test_total_correlation_is_stronger_where_the_correlation_is_nearer_to_minus_one(load):
+    pytest.importorskip("matplotlib")
+    study, rule = load("study_total_correlation"), load("_total_correlation")
+    frame, rng = made_up_scores(study, study.FULL, 10), np.random.default_rng(0)
+    beta = frame.weight.map(float)
+    for model, values in ((rule.VAE, [0.3, 0.2, 0.35, 0.25, 0.3]), (rule.MWS, [1, 2, 3, 4, 5])):
+        for weight, value in zip(study.FULL["betas"], values):
+            where = (frame.score == "posterior_mig") & (frame.model == model) & (beta == weight)
+            frame.loc[where, "value"] = value / 10 + 0.01 * rng.normal(size=where.sum())
+    finds = rule.finds_of(study.FULL, "sweep")
+    for start in (
+        "This is stronger in TC than in BetaVAE, over beta",
+        "Over beta, without beta = 1, more",
+    ):
+        (find,) = [find for text, find in finds.items() if text.startswith(start)]
+        found = find(rule.MWS, rule.EXACT, study.Table(frame, 4))
+        assert found.outcome() == "HOLDS"
+        assert 0.2 < found.difference.value < 2.0
 
 
 @pytest.mark.parametrize(("n_dead", "restarts"), [(0, 0), (2, 2), (9, 3)])
