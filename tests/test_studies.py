@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import json
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,9 @@ from sklearn_disent.datasets import _readers, make_dsprites, make_shapes3d
 from sklearn_disent.metrics import sufficiency_score
 from sklearn_disent.model_selection import get_dependence_setting_names
 
-SCRIPT = Path(__file__).parents[1] / "examples" / "studies" / "_study.py"
+ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "examples" / "studies" / "_study.py"
+STUDIES = ROOT / "docs" / "studies"
 CELLS = [{"beta": beta, "seed": seed} for beta in (1.0, 4.0) for seed in (0, 1)]
 
 
@@ -176,6 +179,40 @@ def test_study_takes_parts_and_numbers(make_study):
     assert (both.folder.name, both["n"]) == ("toy_full_n4", 4)
     with pytest.raises(SystemExit, match=r"--sets must be among \['a', 'b'\], got \['c'\]"):
         make_study("--sets", "c", **options).chosen("sets")
+
+
+NUMBER = r"[-+]?\d*\.?\d+"
+QUOTED = re.compile(rf"({NUMBER})(?: nats)? \(({NUMBER}) to ({NUMBER})\)")
+
+
+def numbers_with_intervals(path):
+    return [found.groups() for found in QUOTED.finditer(" ".join(path.read_text().split()))]
+
+
+@pytest.mark.parametrize(
+    ("page", "studies", "at_least"),
+    [
+        ("studies/dependent_factors", ["dependent_factors"], 30),
+        ("studies/total_correlation", ["total_correlation_full", "total_correlation"], 40),
+        ("guide/mws_mss", ["total_correlation_full", "total_correlation"], 3),
+    ],
+)
+def test_pages_quote_the_summaries(page, studies, at_least):
+    """Every number with an interval stands, rounded, in the summary of its study."""
+    there = np.array(
+        [
+            numbers
+            for study in studies
+            for numbers in numbers_with_intervals(STUDIES / "results" / study / "summary.txt")
+        ],
+        dtype=float,
+    )
+    quoted = numbers_with_intervals(STUDIES.parent / f"{page}.rst")
+    assert len(quoted) >= at_least
+    for numbers in quoted:
+        half = [0.5001 * 10.0 ** -len(number.partition(".")[2]) for number in numbers]
+        near = np.abs(there - np.array(numbers, dtype=float)) <= half
+        assert near.all(axis=1).any(), numbers
 
 
 # -- dependent factors ---------------------------------------------------------------------------
