@@ -29,6 +29,7 @@ from ._common import (
     check_relevance,
     coder_of,
     colormap,
+    dead_latents,
     label_edges,
     names_of,
     one_axes,
@@ -73,6 +74,9 @@ class TraversalDisplay:
     ----------
     latents_ : ndarray of shape (n_latents,)
         Which latents are drawn, in order; only after :meth:`from_estimator`.
+    assignment_ : dict of int to int
+        The latent that is matched with each factor; empty without `y`. Only after
+        :meth:`from_estimator`.
     ax_ : Axes or None
         The axes of images, None for rows.
     axes_ : ndarray of Axes
@@ -107,6 +111,7 @@ class TraversalDisplay:
     title: str | None = None
     image_shape: ImageShape | None = None
     latents_: NDArray[np.int64] = field(init=False)
+    assignment_: dict[int, int] = field(init=False)
     ax_: Axes | None = field(init=False)
 
     @classmethod
@@ -141,7 +146,9 @@ class TraversalDisplay:
             Observations. They give the order of the latents and, for a model without a prior, the
             range of the codes.
         y : array-like of shape (n_samples, n_factors) or None, default=None
-            Their factors; with them latents can be ordered by factor.
+            Their factors; with them latents can be ordered by factor. Labels name the factor
+            that a latent is matched with, one to one. Dead latents are matched with none: those
+            of a model with a posterior whose codes have a variance of at most 0.01 over the data.
         base : "prior" or int, default="prior"
             Where the other latents rest: at the mean of the prior, or at the code of the
             observation of X with this number (a posterior traversal).
@@ -150,8 +157,8 @@ class TraversalDisplay:
 
             - "kl": by the mean KL divergence of the posterior from N(0, 1), largest first;
             - "std": by the standard deviation of the codes, largest first;
-            - "factor": first the latents that are matched one to one with a factor, in the order
-              of the factors, then the others;
+            - "factor": first the latents that are matched with a factor, in the order of the
+              factors, then the others as by "kl" or "std";
             - "index": by number;
             - a list: these latents;
             - "auto": "factor" if there is `y`, else "kl" if the model has a posterior, else "std".
@@ -191,13 +198,15 @@ class TraversalDisplay:
         check_relevance(relevance, relevance_params)
         coder = coder_of(estimator, X, cls.__name__)
         order = resolve(order, coder, y)
-        names = {}
+        matched, names = {}, {}
         if y is not None:
             matrix = relevance_matrix(
                 y, scored_codes(estimator, X), kind=relevance, **(relevance_params or {})
             )
             given = names_of(factor_names, y, len(matrix), "factor ", "factor_names")
-            names = {j: given[k] for k, j in assignment(matrix).items()}
+            # However informative a dead latent is about a factor, the decoder does not show it.
+            matched = assignment(np.where(dead_latents(coder.estimator, coder.codes), 0.0, matrix))
+            names = {j: given[k] for k, j in matched.items()}
         latents, labels = ordered(order, coder, names)
         latents, labels = latents[:n_latents], labels[:n_latents]
         low, high = ends_of(max_std, "max_std")
@@ -214,7 +223,7 @@ class TraversalDisplay:
             title=_title(coder, base),
             image_shape=coder.image_shape if image_shape is None else image_shape,
         )
-        display.latents_ = latents
+        display.latents_, display.assignment_ = latents, matched
         return display.plot(ax, **options)
 
     @classmethod
