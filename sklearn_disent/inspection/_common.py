@@ -292,6 +292,9 @@ def score_label(name: str, labels: Mapping[str, str] | None = None) -> str:
 
 # -- codes and decoders --------------------------------------------------------------------------
 
+# Variance of a posterior mean over the data, up to which a latent counts as dead.
+DEAD = 0.01
+
 
 def assignment(relevance: NDArray[np.float64]) -> dict[int, int]:
     """Factor -> code, one to one, of the largest sum of relevances; pairs without any left out."""
@@ -321,6 +324,16 @@ def look_inside(estimator: Any, X: Any) -> tuple[Any, Any]:
 def latent_kl(estimator: Any, X: Any) -> NDArray[np.float64]:
     """Mean KL divergence of the posterior of each latent from N(0, 1), in nats."""
     return gaussian_kl(*posterior_of(estimator, X)).mean(axis=0)
+
+
+def dead_latents(model: Any, codes: NDArray) -> NDArray[np.bool_]:
+    """Which codes of the data hardly vary; of a model without a posterior, none.
+
+    Without a prior that sets the scale of the codes, little cannot be told from nothing.
+    """
+    if not hasattr(model, "posterior"):
+        return np.zeros(codes.shape[1], dtype=bool)
+    return codes.var(axis=0) <= DEAD
 
 
 class Coder(NamedTuple):

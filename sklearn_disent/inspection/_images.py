@@ -79,14 +79,25 @@ def mosaic(images: NDArray) -> NDArray:
     n_rows, n_columns, height, width = images.shape[:4]
     gap = gap_of(images)
     size = n_rows * (height + gap) - gap, n_columns * (width + gap) - gap
-    # The colormap has a color of its own for nan; three channels have no such thing.
-    fill = np.nan if images.ndim == 4 else _GAP
-    picture = np.full((*size, *images.shape[4:]), fill)
+    picture = np.full((*size, *images.shape[4:]), _ground(images))
     for row in range(n_rows):
         for column in range(n_columns):
             top, left = row * (height + gap), column * (width + gap)
             picture[top : top + height, left : left + width] = images[row, column]
     return picture
+
+
+def in_rows(images: NDArray, rows: Sequence[int], n_rows: int) -> NDArray:
+    """Rows of (rows, columns, height, width[, 3]) images among others, which stay blank."""
+    placed = np.full((n_rows, *images.shape[1:]), _ground(images))
+    placed[list(rows)] = images
+    return placed
+
+
+def _ground(images: NDArray) -> float:
+    """What stands where no image is."""
+    # The colormap has a color of its own for nan; three channels have no such thing.
+    return np.nan if images.ndim == 4 else _GAP
 
 
 def gap_of(images: NDArray) -> int:

@@ -27,7 +27,7 @@ from ..metrics._estimators import path_to_model
 from ..metrics._report import Metrics, _choose, _row, check_params
 from ..metrics._sharing import sharing
 from ..metrics._validation import check_codes, check_factors
-from ._common import coder_of, codes_of, look_inside, pyplot, scored_codes
+from ._common import DEAD, coder_of, codes_of, dead_latents, look_inside, pyplot, scored_codes
 from ._history import HistoryDisplay
 from ._latent_factor import LatentFactorDisplay
 from ._page import STYLE, factor_table, marked, picture, score_table, without_directions
@@ -59,10 +59,6 @@ _FITTED = ("infom", "infoc", "infoe")
 _N_DRAWN = 12
 
 _TOPOLOGY = SCORERS["manifold_topology"]
-
-
-# Variance of a posterior mean over the data, below which a latent counts as dead.
-_DEAD = 0.01
 
 
 @dataclass(eq=False, repr=False)
@@ -525,13 +521,11 @@ def _displays_of_codes(
 def _dead(estimator: Any, X: Any) -> list[str]:
     """What there is to say about latents that do not depend on X, of models with a posterior."""
     inner, _ = look_inside(estimator, X)
-    if not hasattr(inner, "posterior"):
-        return []
-    dead = codes_of(estimator, X).var(axis=0) < _DEAD
+    dead = dead_latents(inner, codes_of(estimator, X))
     if dead.all():
         return [
             f"All {len(dead)} latents are dead: their codes hardly vary over the data (variance "
-            f"below {_DEAD}), and decoding ignores them. No score below means anything. Train "
+            f"below {DEAD}), and decoding ignores them. No score below means anything. Train "
             "longer, or with a smaller weight of the KL divergence."
         ]
     named = ", ".join(f"z{j}" for j in np.flatnonzero(dead))

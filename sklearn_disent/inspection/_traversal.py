@@ -29,6 +29,7 @@ from ._common import (
     check_relevance,
     coder_of,
     colormap,
+    dead_latents,
     label_edges,
     names_of,
     one_axes,
@@ -37,7 +38,7 @@ from ._common import (
     pyplot,
     scored_codes,
 )
-from ._images import as_images, centers, intensities, show_mosaic
+from ._images import as_images, centers, in_rows, intensities, show_mosaic
 from ._sliders import SLIDER_STYLE, traversal_sliders
 from ._traversal_path import Base, Order, decode, ends_of, ordered, own_steps, resolve
 
@@ -68,11 +69,17 @@ class TraversalDisplay:
         Title of the picture; none if None.
     image_shape : tuple of int or None, default=None
         Shape of one image if rows are images: (height, width) or (channels, height, width).
+    blanks : dict of int to str or None, default=None
+        Rows of the picture that no latent takes, by number, and what to write beside them. They
+        keep the rows of several models level, see :meth:`from_estimators`.
 
     Attributes
     ----------
     latents_ : ndarray of shape (n_latents,)
         Which latents are drawn, in order; only after :meth:`from_estimator`.
+    assignment_ : dict of int to int
+        The latent that is matched with each factor; empty without `y`. Only after
+        :meth:`from_estimator`.
     ax_ : Axes or None
         The axes of images, None for rows.
     axes_ : ndarray of Axes
@@ -106,7 +113,9 @@ class TraversalDisplay:
     rest: str = ""
     title: str | None = None
     image_shape: ImageShape | None = None
+    blanks: Mapping[int, str] | None = None
     latents_: NDArray[np.int64] = field(init=False)
+    assignment_: dict[int, int] = field(init=False)
     ax_: Axes | None = field(init=False)
 
     @classmethod
@@ -141,7 +150,9 @@ class TraversalDisplay:
             Observations. They give the order of the latents and, for a model without a prior, the
             range of the codes.
         y : array-like of shape (n_samples, n_factors) or None, default=None
-            Their factors; with them latents can be ordered by factor.
+            Their factors; with them latents can be ordered by factor. Labels name the factor
+            that a latent is matched with, one to one. Dead latents are matched with none: those
+            of a model with a posterior whose codes have a variance of at most 0.01 over the data.
         base : "prior" or int, default="prior"
             Where the other latents rest: at the mean of the prior, or at the code of the
             observation of X with this number (a posterior traversal).
@@ -150,8 +161,8 @@ class TraversalDisplay:
 
             - "kl": by the mean KL divergence of the posterior from N(0, 1), largest first;
             - "std": by the standard deviation of the codes, largest first;
-            - "factor": first the latents that are matched one to one with a factor, in the order
-              of the factors, then the others;
+            - "factor": first the latents that are matched with a factor, in the order of the
+              factors, then the others as by "kl" or "std";
             - "index": by number;
             - a list: these latents;
             - "auto": "factor" if there is `y`, else "kl" if the model has a posterior, else "std".
@@ -191,13 +202,15 @@ class TraversalDisplay:
         check_relevance(relevance, relevance_params)
         coder = coder_of(estimator, X, cls.__name__)
         order = resolve(order, coder, y)
-        names = {}
+        matched, names = {}, {}
         if y is not None:
             matrix = relevance_matrix(
                 y, scored_codes(estimator, X), kind=relevance, **(relevance_params or {})
             )
             given = names_of(factor_names, y, len(matrix), "factor ", "factor_names")
-            names = {j: given[k] for k, j in assignment(matrix).items()}
+            # However informative a dead latent is about a factor, the decoder does not show it.
+            matched = assignment(np.where(dead_latents(coder.estimator, coder.codes), 0.0, matrix))
+            names = {j: given[k] for k, j in matched.items()}
         latents, labels = ordered(order, coder, names)
         latents, labels = latents[:n_latents], labels[:n_latents]
         low, high = ends_of(max_std, "max_std")
@@ -214,7 +227,7 @@ class TraversalDisplay:
             title=_title(coder, base),
             image_shape=coder.image_shape if image_shape is None else image_shape,
         )
-        display.latents_ = latents
+        display.latents_, display.assignment_ = latents, matched
         return display.plot(ax, **options)
 
     @classmethod
@@ -231,7 +244,9 @@ class TraversalDisplay:
     ) -> "dict[str, TraversalDisplay]":
         """Traversals of several models, side by side in one figure.
 
-        With `y`, the same row shows the latents that are matched with the same factor.
+        With latents ordered by factor, as they are with `y` unless `order` says otherwise, the same
+        row shows the latents that are matched with the same factor. Where one model has none for a
+        factor of another one, its row is blank. The latents without a factor follow.
 
         Parameters
         ----------
@@ -240,12 +255,14 @@ class TraversalDisplay:
         X : array-like
             Observations, as in :meth:`from_estimator`.
         y : array-like of shape (n_samples, n_factors) or None, default=None
-            Their factors.
+            Their factors, as in :meth:`from_estimator`.
         order : {"auto", "kl", "std", "factor", "index"}, list of int or dict, default="auto"
             As in :meth:`from_estimator`; a dict gives every model a list of its own, such as the
             latents that show the same property.
         n_latents : int or None, default=None
-            How many latents to draw; by default as many as the model with the fewest has.
+            How many rows to draw at most. By default there is one for each factor that any model
+            has a latent for, then as many as the model with the fewest other latents has. Without
+            an order by factor, all latents are such others.
         **options
             Passed to :meth:`from_estimator`; `ax` is not among them.
 
@@ -272,15 +289,16 @@ class TraversalDisplay:
                 estimator, X, y, order=of_each[name], n_latents=n_latents, ax=ax, **options
             )
             plt.close(figure)
-        n_rows = min(len(np.asarray(display.decoded)) for display in displays.values())
+        names: list[str] = []
+        if isinstance(order, str) and order in ("auto", "factor") and y is not None:
+            given = options.get("factor_names")
+            names = names_of(given, y, np.shape(y)[1], "factor ", "factor_names")
+        n_rows = _align(list(displays.values()), names, n_latents)
         n_steps = np.size(next(iter(displays.values())).steps)
         size = (len(displays) * (0.62 * n_steps + 1.4), 0.62 * n_rows + 1.2)
         _, axes = plt.subplots(1, len(displays), figsize=size, layout="constrained", squeeze=False)
         drawing = {key: value for key, value in options.items() if key in ("cmap", "yscale")}
         for panel, (name, display) in zip(axes.flat, displays.items()):
-            display.decoded = np.asarray(display.decoded)[:n_rows]
-            display.labels = list(display.labels or [])[:n_rows]
-            display.latents_ = display.latents_[:n_rows]
             display.title = name
             display.plot(panel, **drawing)
         return displays
@@ -353,6 +371,8 @@ class TraversalDisplay:
                 f"{caller} needs images, got rows of {decoded.shape[2]} features. Give "
                 "image_shape if they are images."
             )
+        if not len(images):
+            raise ValueError(f"{caller} needs a latent that moves, got blank rows only.")
         n_columns = min(5, len(images))
         n_rows = -(-len(images) // n_columns)
         figure = Figure(figsize=(1.5 * n_columns, 1.7 * n_rows + 0.4), layout="constrained")
@@ -425,15 +445,32 @@ class TraversalDisplay:
         images = as_images(flat, self.image_shape)
         if images is None:
             return None
-        return intensities(images)[0].reshape(*decoded.shape[:2], *images.shape[1:])
+        if images.size:  # else there is neither a smallest nor a largest intensity
+            images = intensities(images)[0]
+        return images.reshape(*decoded.shape[:2], *images.shape[1:])
+
+    def _with_blanks(self, labels: list[str]) -> tuple[list[int], list[str]]:
+        """The rows that the latents take, and what to write beside all rows."""
+        blanks = self.blanks or {}
+        n_rows = len(labels) + len(blanks)
+        if any(row not in range(n_rows) for row in blanks):
+            raise ValueError(
+                f"blanks must be among the rows of {len(labels)} latents and {len(blanks)} blanks, "
+                f"0 to {n_rows - 1}, got {list(blanks)}."
+            )
+        rows = [row for row in range(n_rows) if row not in blanks]
+        texts = {**blanks, **dict(zip(rows, labels))}
+        return rows, [texts[row] for row in range(n_rows)]
 
     def _plot_images(self, ax: Any, images: NDArray, labels: list[str], cmap: Colormap) -> None:
-        n_latents, n_steps = images.shape[:2]
-        size = 0.62 * n_steps + 1.4, 0.62 * n_latents + 0.9
+        rows, labels = self._with_blanks(labels)
+        images = in_rows(images, rows, len(labels))
+        n_rows, n_steps = images.shape[:2]
+        size = 0.62 * n_steps + 1.4, 0.62 * n_rows + 0.9
         self.ax_ = one_axes(ax, size, type(self).__name__)
         show_mosaic(self.ax_, images, cmap)
-        rows, columns = centers(images)
-        self.ax_.set_yticks(rows, [plain(label) for label in labels], fontsize=9)
+        heights, columns = centers(images)
+        self.ax_.set_yticks(heights, [plain(label) for label in labels], fontsize=9)
         middle = [] if n_steps % 2 == 0 else [n_steps // 2]
         ticks = [0, *middle, n_steps - 1]
         steps = np.asarray(self.steps)
@@ -450,23 +487,25 @@ class TraversalDisplay:
     ) -> None:
         import matplotlib
 
+        taken, labels = self._with_blanks(labels)
         axes = panel_grid(
-            ax, len(decoded), min(4, len(decoded)), type(self).__name__,
+            ax, len(labels), min(4, len(labels)), type(self).__name__,
             panel=(2.4, 2.0), margin=(1.0, 0.8), sharex=True, sharey=True,
         )  # fmt: skip
         steps = np.asarray(self.steps)
         norm = matplotlib.colors.Normalize(steps.min(), steps.max())
         colors = cmap(norm(steps))
         in_plane = decoded.shape[2] == 2
-        for panel, rows, label in zip(axes.flat, decoded, labels):
+        for panel, label in zip(axes.flat, labels):
+            panel.set_title(plain(label), fontsize=9)
+            panel.set_yscale(yscale)
+        for panel, rows in zip(axes.flat[taken], decoded):
             if in_plane:
                 panel.plot(*rows.T, color="0.7", linewidth=1, zorder=1)
                 panel.scatter(*rows.T, color=colors, s=18, zorder=2)
             else:
                 for row, color in zip(rows, colors):
                     panel.plot(row, color=color, linewidth=1)
-            panel.set_yscale(yscale)
-            panel.set_title(plain(label), fontsize=9)
         label_edges(
             axes, *(("feature 0", "feature 1") if in_plane else ("feature", "decoded value"))
         )
@@ -474,6 +513,31 @@ class TraversalDisplay:
         label = self._axis_label().replace(", ", ",\n")
         axes.flat[0].figure.colorbar(mappable, ax=axes, label=label)
         self.ax_, self.axes_ = None, axes
+
+
+def _align(displays: list[TraversalDisplay], names: list[str], n_latents: int | None) -> int:
+    """Cut displays to a common number of rows, which is returned, and level those of factors.
+
+    With names of factors, latents are in the order of their factors, with the others after them:
+    all that is missing is a blank for every factor which only other displays have a latent for.
+    """
+    factors = sorted({k for display in displays for k in display.assignment_}) if names else []
+    n_rows = len(factors) + min(
+        max(0, len(display.latents_) - len(display.assignment_ if names else ()))
+        for display in displays
+    )
+    n_rows = min(n_rows, n_latents or n_rows)
+    for display in displays:
+        display.blanks = {
+            row: f"{names[k]}: no latent"
+            for row, k in enumerate(factors[:n_rows])
+            if k not in display.assignment_
+        }
+        n_kept = n_rows - len(display.blanks)
+        display.decoded = np.asarray(display.decoded)[:n_kept]
+        display.labels = list(display.labels or [])[:n_kept]
+        display.latents_ = display.latents_[:n_kept]
+    return n_rows
 
 
 def _interval(steps: NDArray) -> str:
