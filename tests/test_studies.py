@@ -386,12 +386,15 @@ def test_what_a_null_shows_as_well_is_not_learned(load, null_follows):
         )
         for kind, value in follows.items()
     }
-    lines = study.pair_claims("sufficiency", of_kind, n_draws=20)
-    assert "Sufficiency goes with accuracy" in lines[0]
-    assert lines[0].count("HOLDS") == 3
-    against = [line for line in lines if "minus untrained" in line or "minus random map" in line]
+    claims = study.pair_claims("sufficiency", of_kind, n_draws=20)
+    own = claims["Sufficiency goes with accuracy, rank correlation"]
+    assert list(own) == list(study.READINGS)
+    assert all(verdict.startswith("HOLDS +0.") for verdict in own.values())
+    against = [of for text, of in claims.items() if "minus untrained" in text or "random" in text]
     assert len(against) == 4
-    assert sum(line.count("HOLDS") for line in against) == (0 if null_follows else 12)
+    verdicts = [verdict for of in against for verdict in of.values()]
+    assert sum(v.startswith("HOLDS") for v in verdicts) == (0 if null_follows else 12)
+    assert study.sentence("A", {"x": "HOLDS 1", "": "FAILS 2"}) == "A: x HOLDS 1; FAILS 2."
 
 
 def test_models_that_did_not_learn_are_not_evidence(load):

@@ -354,6 +354,7 @@ def reading_of(ours, paper):
 # Claims.
 
 
+OF_RIVALS = f"{100 - 10 / len(RIVALS):.1f} %"
 READINGS = {  # the paper's versions or not, targets on independent rows or not
     "as the paper": (True, False),
     "canonical": (False, False),
@@ -381,63 +382,59 @@ def above_every_rival(stats, block, rivals, n_draws=5000):
 
 
 def pair_claims(ours, of_kind, **options):
-    """Lines about one of the two metrics and its target, on one data set."""
+    """Claims about one of the two metrics and its target, on one data set, by text and reading."""
     stats = Statistics(of_kind[TRAINED].level)
     title, target = label_of(ours), "accuracy" if ours == "sufficiency" else "IRS"
 
     def blocks(kinds, paper, independent):
         return [of_kind[kind].block(*reading_of(ours, paper), independent) for kind in kinds]
 
-    def line(text, statistic, kinds):
-        parts = []
-        for reading, choice in READINGS.items():
-            found = bootstrap(statistic, *blocks(kinds, *choice), **options)
-            parts.append(f"{reading} {found.outcome()} {found}")
-        return f"{text}: {'; '.join(parts)}."
+    def verdicts(statistic, *kinds):
+        found = {
+            reading: bootstrap(statistic, *blocks(kinds, *choice), **options)
+            for reading, choice in READINGS.items()
+        }
+        return {reading: f"{gap.outcome()} {gap}" for reading, gap in found.items()}
 
-    parts = [
-        f"{reading} "
-        + above_every_rival(stats, *blocks([TRAINED], *choice), versions(choice[0]), **options)
-        for reading, choice in READINGS.items()
-    ]
-    lines = [
-        line(f"{title} goes with {target}, rank correlation", stats.own, [TRAINED]),
+    claims = {
+        f"{title} goes with {target}, rank correlation": verdicts(stats.own, TRAINED),
         f"{title} does so more than every rival, difference to the one that decides it, with an "
-        f"interval of {100 - 10 / len(RIVALS):.1f} %: {'; '.join(parts)}.",
-        line(
-            f"{title} changes less with dependence than the mean rival, difference of changes",
-            stats.stability,
-            [TRAINED],
+        f"interval of {OF_RIVALS}": {
+            reading: above_every_rival(
+                stats, *blocks([TRAINED], *choice), versions(choice[0]), **options
+            )
+            for reading, choice in READINGS.items()
+        },
+        f"{title} changes less with dependence than the mean rival, difference of changes": (
+            verdicts(stats.stability, TRAINED)
         ),
-    ]
+    }
     gaps = {"correlation": stats.own, "advantage over the mean rival": stats.advantage}
-    return lines + [
-        line(
-            f"{title} and {target}, {text}: trained minus {null}",
-            lambda a, b, f=statistic: f(a) - f(b),
-            [TRAINED, null],
+    return claims | {
+        f"{title} and {target}, {text}: trained minus {null}": verdicts(
+            lambda a, b, f=statistic: f(a) - f(b), TRAINED, null
         )
         for null in (UNTRAINED, MAP)
         for text, statistic in gaps.items()
-    ]
+    }
 
 
 def definition_claims(trained):
     """Binned, active and posterior minimality against each other."""
     stats = Statistics(trained.level)
-    lines = []
+    claims = {}
     for name in ("minimality", "minimality_posterior"):
         text = "of active codes" if name == "minimality" else "of posteriors"
-        parts = []
-        for target in ("irs", "accuracy"):
-            block = trained.block(name, target, ["minimality" + PAPER], independent=True)
-            found = bootstrap(stats.advantage, block)
-            parts.append(f"{target} {found.outcome()} {found}")
-        lines.append(
+        blocks = {
+            target: trained.block(name, target, ["minimality" + PAPER], independent=True)
+            for target in ("irs", "accuracy")
+        }
+        found = {target: bootstrap(stats.advantage, block) for target, block in blocks.items()}
+        claims[
             f"Minimality {text} goes with targets on independent rows more than that of all "
-            f"binned codes does: {'; '.join(parts)}."
-        )
-    return lines
+            "binned codes does"
+        ] = {label_of(target): f"{gap.outcome()} {gap}" for target, gap in found.items()}
+    return claims
 
 
 def truth_of(controls, truth):
@@ -454,23 +451,19 @@ def control_blocks(controls, draws, truth, names):
 
 
 def control_claims(controls, draws):
-    lines = []
+    claims = {}
     for truth in ("angle", "nuisance"):
         for name in CONTROLS:
-            parts = []
-            for paper, title in ((True, "as the paper"), (False, "canonical")):
+            text = f"{label_of(name)} finds the {truth} of known codes"
+            above = claims[f"{text} more than every rival, with an interval of {OF_RIVALS}"] = {}
+            for paper, reading in ((True, "as the paper"), (False, "canonical")):
                 names = [name, *versions(paper)]
                 block, scores = control_blocks(controls, draws, truth, names)
                 stats = Statistics(scores.level)
-                own = bootstrap(stats.own, block)
-                nearest = above_every_rival(stats, block, versions(paper))
-                parts.append(f"{title} {nearest}")
-            lines.append(
-                f"{label_of(name)} finds the {truth} of known codes, rank correlation "
-                f"{own.outcome()} {own}; more than every rival ({100 - 10 / len(RIVALS):.1f} %): "
-                f"{'; '.join(parts)}."
-            )
-    return lines
+                above[reading] = above_every_rival(stats, block, versions(paper))
+            own = bootstrap(stats.own, block)
+            claims[f"{text}, rank correlation"] = {"": f"{own.outcome()} {own}"}
+    return claims
 
 
 # %%
@@ -513,19 +506,31 @@ def cost_lines(study, frame, cells):
 
 
 def write_summary(study, frame, controls, cells):
+    """The summary, and the claims as a table."""
     lines = cost_lines(study, frame, cells)
-    lines.append("A number is followed by its 90 % interval over models.")
+    lines.append("A number is followed by its 90 % interval over models, if no other one is named.")
+    tables = {}
     for dataset in study["datasets"]:
         of_kind, own_controls, draws = parts_of(study, frame, controls, dataset)
         sizes = ", ".join(f"{len(scores)} {kind}" for kind, scores in of_kind.items())
         lines.append(f"\n{dataset}: {sizes} models")
-        claims = [claim for ours in PAIRS for claim in pair_claims(ours, of_kind)]
-        claims += definition_claims(of_kind[TRAINED])
+        claims = {}
+        for ours in PAIRS:
+            claims |= pair_claims(ours, of_kind)
+        claims |= definition_claims(of_kind[TRAINED])
         if len(own_controls):
-            claims += control_claims(own_controls, draws)
-        lines += [f"{i}. {claim}" for i, claim in enumerate(claims, 1)]
+            claims |= control_claims(own_controls, draws)
+        lines += [f"{i}. {sentence(*claim)}" for i, claim in enumerate(claims.items(), 1)]
+        tables[dataset] = {(t, r): verdict for t, of in claims.items() for r, verdict in of.items()}
     study.text([fill(line, width=98, subsequent_indent="   ", replace_whitespace=False)
                 for line in lines])  # fmt: skip
+    table = pd.DataFrame(tables).rename_axis(["claim", "reading"])
+    table.to_csv(study.folder / "claims.csv")
+
+
+def sentence(text, verdicts):
+    """A claim with its verdicts under all readings."""
+    return f"{text}: {'; '.join(f'{name} {v}'.strip() for name, v in verdicts.items())}."
 
 
 def means_by_level(correlations, scores):
