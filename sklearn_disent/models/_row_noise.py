@@ -36,15 +36,15 @@ def row_noise(x: torch.Tensor, n_draws: int, n_components: int) -> torch.Tensor:
 
 
 def _row_keys(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """One 64-bit key per row: a linear function of its bits modulo 2**64, mixed."""
+    """One 64-bit key per row: the sum of its words, each mixed with its place."""
     # Adding zero turns -0.0 into 0.0: equal rows have equal keys. Two values make one word.
     padded = np.zeros((len(rows), rows.shape[1] + rows.shape[1] % 2), dtype=np.float32)
     np.add(rows, np.float32(0), out=padded[:, : rows.shape[1]])
     words = padded.view(np.uint64)
     places = np.arange(1, words.shape[1] + 1, dtype=np.uint64)
-    # The high half is folded into the low one: a product alone would keep it among the high bits.
-    mixed = (words ^ (words >> np.uint64(32))) * (_mix(places * _GAMMA) | np.uint64(1))
-    return _mix(mixed.sum(axis=1, dtype=np.uint64))
+    # Mixed before the sum: words such as that of two ones have few bits that are set, so that a sum
+    # of their multiples has few values, and binary images would share their noise.
+    return _mix(_mix(words + _mix(places * _GAMMA)).sum(axis=1, dtype=np.uint64))
 
 
 def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -53,6 +53,28 @@ def test_row_noise_of_rows_that_hardly_differ_is_unrelated():
     assert len(np.unique(row_noise(permuted, 1, 1))) == 64
 
 
+def sharp_rows(kind):
+    """Rows of few values, whose floats have few bits that are set."""
+    rng = np.random.default_rng(0)
+    if kind == "blocks":
+        small = rng.integers(2, size=(4000, 8, 8))
+        return small.repeat(2, axis=1).repeat(2, axis=2).reshape(4000, -1)
+    if kind == "signs":
+        return 2 * rng.integers(2, size=(4000, 20)) - 1
+    corners = 2 * np.indices((8, 8, 8, 8)).reshape(4, -1).T  # rectangles
+    (top, left, height, width), side = corners.T[..., None, None], np.arange(32)
+    y, x = side[:, None], side[None, :]
+    inside = (y >= top) & (y < top + height + 2) & (x >= left) & (x < left + width + 2)
+    return inside.reshape(len(corners), -1)
+
+
+@pytest.mark.parametrize("kind", ["blocks", "signs", "rectangles"])
+def test_row_noise_of_binary_rows_is_not_shared(kind):
+    rows = np.unique(sharp_rows(kind).astype(np.float32), axis=0)
+    noise = row_noise(torch.from_numpy(rows), 1, 2).numpy()[0]
+    assert len(np.unique(noise, axis=0)) == len(rows)
+
+
 def test_row_noise_does_not_tell_minus_zero_from_zero():
     zero = torch.zeros(1, 4)
     assert torch.equal(row_noise(zero, 2, 3), row_noise(-zero, 2, 3))
