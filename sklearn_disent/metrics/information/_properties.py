@@ -33,6 +33,8 @@ Correction = Literal["none", "permutation"]
 _N_PERMUTATIONS = 16
 # Rows per cell of a joint table below which plug-in estimates say more about n than about codes.
 _FEW_ROWS = 5
+# Share of what could be there that chance may explain; what is left of more is noise, enlarged.
+_MOST_CHANCE = 0.9
 
 
 class PropertyInformation(NamedTuple):
@@ -180,7 +182,8 @@ def property_information(
     bias_correction : {"none", "permutation"}, default="none"
         "none" is the plug-in estimate. "permutation" adjusts each of the three invariances for
         chance: codes are shuffled within samples that have the same condition, so that
-        independence given the condition gets 0.
+        independence given the condition gets about 0. Where shuffles have more than 0.9 of what
+        could be there, nothing can be told from chance: nan, with a warning.
     nan_policy : {"raise", "omit"}, default="raise"
         Whether a missing value is an error or drops its row.
     random_state : int, RandomState instance or None, default=None
@@ -203,9 +206,11 @@ def property_information(
     Binned codes are functions of the observation, and so are the factors: what the observation
     adds is an entropy, :math:`I(y_i; x | z) = H(y_i | z)`.
 
-    Joint tables of all codes or of all factors have many cells. With few rows per cell each row
-    seems to determine everything: explicitness and representations-invariance then say nothing,
-    and there is a warning. Use fewer bins, more rows or ``bias_correction="permutation"``.
+    Joint tables of all codes, of all factors, or of nuisances and a factor have many cells. With
+    few rows per cell each row seems to determine everything: representations-, factors- or
+    nuisances-invariance is too high then, and explicitness too low, which has no correction. There
+    is a warning. Use fewer bins, more rows or, if chance leaves some room,
+    ``bias_correction="permutation"``.
 
     The paper's Theorem 1 takes a code to be minimal if it is factors- and nuisances-invariant. This
     is not so: the exclusive or of another factor and a nuisance is independent of either, and not
@@ -231,7 +236,17 @@ def property_information(
     y, z, n = _as_labels(factors, codes, nuisances, n_bins, strategy, factor_bins, nan_policy)
     rng = check_random_state(random_state) if bias_correction == "permutation" else None
     every_code = joint_labels(z)
-    _warn_of_few_rows(every_code, "codes")
+    warn_of_few_rows(
+        every_code, "codes", "representations_invariance is too high and explicitness too low"
+    )
+    warn_of_few_rows(
+        joint_labels(y),
+        "factors",
+        "factors_invariance is too high, unless codes are functions of the factors",
+    )
+    if n is not None:
+        with_n = max((joint_labels(np.column_stack([n, own])) for own in y.T), key=np.max)
+        warn_of_few_rows(with_n, "nuisances and a factor", "nuisances_invariance is too high")
     explicit = np.array([_conditional_entropy(own, every_code) for own in y.T])
     z_rest = [joint_labels(np.delete(z, j, axis=1)) for j in range(z.shape[1])]
     others, besides, rest, minimal, sufficient = np.zeros((5, y.shape[1], z.shape[1]))
@@ -245,6 +260,7 @@ def property_information(
             minimal[i, j] = _conditional_entropy(code, own)
             sufficient[i, j] = _conditional_entropy(own, code)
     nuisance = None if n is None else besides
+    _warn_of_chance(others, rest, besides)
     return PropertyInformation(others, nuisance, rest, explicit, minimal, sufficient)
 
 
@@ -286,7 +302,9 @@ def code_ledger(
     bias_correction : {"none", "permutation"}, default="none"
         "none" is the plug-in estimate. "permutation" adjusts what a code holds of the other factors
         for chance, by shuffles within samples of the same value of its own; what it takes away is
-        nuisance. Not for a full grid of factors, in which every combination occurs once.
+        nuisance. Where shuffles have more than 0.9 of what could be there, as in a grid of factors
+        in which every combination occurs once, others and nuisance cannot be told apart: both are
+        nan, with a warning.
     factor_names : sequence of str or None, default=None
         Names of the factors; None takes those of a DataFrame, or numbers.
     nan_policy : {"raise", "omit"}, default="raise"
@@ -309,7 +327,9 @@ def code_ledger(
     Notes
     -----
     Where the table of all factors has few rows per combination, part of the nuisance is counted as
-    information about the other factors, and there is a warning.
+    information about the other factors, and there is a warning. It can be ignored if codes are
+    functions of the factors, as those of a deterministic encoder of images that vary in nothing
+    else: then there is no nuisance.
 
     References
     ----------
@@ -329,7 +349,7 @@ def code_ledger(
     """
     y, z, _ = _as_labels(factors, codes, None, n_bins, strategy, factor_bins, nan_policy)
     rng = check_random_state(random_state) if bias_correction == "permutation" else None
-    _warn_of_few_rows(joint_labels(y), "factors")
+    warn_of_few_rows(joint_labels(y), "factors", NUISANCE_AS_FACTORS)
     h_codes = np.array([entropy_of(np.bincount(code)) for code in z.T])
     information = h_codes - np.array([[_conditional_entropy(c, own) for c in z.T] for own in y.T])
     factor = information.argmax(axis=0)
@@ -340,6 +360,7 @@ def code_ledger(
             for j, i in enumerate(factor)
         ]
     )
+    _warn_of_chance(others)
     nuisance = np.maximum(h_codes - own - others, 0.0)
     return CodeLedger(factor, h_codes, own, others, nuisance, names_of(factors, factor_names))
 
@@ -350,7 +371,8 @@ def conditional_information(
     """I(first; second | given) of labels, in nats; with `rng`, adjusted for chance.
 
     As for the information matrix, (I - E) / (B - E) B, where E is the mean over shuffles of
-    `first` within equal values of `given`, and B the least of the conditional entropies.
+    `first` within equal values of `given`, and B the least of the conditional entropies. If E is
+    nearly B, the quotient is that of two errors: nan.
     """
     both = joint_labels(np.column_stack([second, given]))
     h_given = entropy_of(np.bincount(given))
@@ -367,8 +389,9 @@ def conditional_information(
     for _ in range(_N_PERMUTATIONS):
         shuffled[rows] = first[np.lexsort((rng.random_sample(len(given)), given))]
         chance += (fixed - joint_entropy(shuffled, both)) / _N_PERMUTATIONS
-    room = bound - chance
-    return float(np.clip((value - chance) / room, 0.0, 1.0) * bound) if room > 1e-12 else 0.0
+    if chance > _MOST_CHANCE * bound:
+        return np.nan
+    return float(np.clip((value - chance) / (bound - chance), 0.0, 1.0) * bound)
 
 
 def joint_labels(columns: Labels) -> Labels:
@@ -425,13 +448,27 @@ def _as_labels(
     return data.factors, bin_codes(data.codes, n_bins, strategy), n
 
 
-def _warn_of_few_rows(joint: Labels, what: str) -> None:
-    counts = np.bincount(joint)
-    # A grid of which every combination of factors occurs equally often is the whole population.
-    is_grid = what == "factors" and np.ptp(counts) == 0
-    if not is_grid and len(joint) < _FEW_ROWS * len(counts):
+NUISANCE_AS_FACTORS = (
+    "nuisance is counted as information about the other factors, unless codes are functions of the "
+    "factors"
+)
+
+
+def warn_of_few_rows(joint: Labels, what: str, effect: str) -> None:
+    """Warn where a joint table has few rows per combination, and say what that does."""
+    n_combinations = int(joint.max()) + 1
+    if len(joint) < _FEW_ROWS * n_combinations:
         warn_degenerate(
-            f"{len(joint)} samples have {len(counts)} combinations of {what}: information about "
-            f"all of them at once is overestimated. Pass more rows or coarser {what}, or use "
-            "bias_correction='permutation'."
+            f"{len(joint)} samples have {n_combinations} combinations of {what}, which is less "
+            f"than {_FEW_ROWS} samples for each: {effect}. Pass more rows or coarser {what}."
+        )
+
+
+def _warn_of_chance(*matrices: NDArray[np.float64]) -> None:
+    n_unknown = sum(int(np.isnan(matrix).sum()) for matrix in matrices)
+    if n_unknown:
+        warn_degenerate(
+            f"{n_unknown} values cannot be told from chance and are nan: shuffled samples have "
+            f"more than {_MOST_CHANCE:g} of the information that could be there. Pass more rows, "
+            "or fewer bins."
         )

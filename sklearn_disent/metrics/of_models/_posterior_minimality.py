@@ -18,7 +18,13 @@ from .._aggregation import Score, average_of
 from .._numeric import gaussian_entropy
 from .._validation import warn_degenerate, warn_single_valued
 from ..information._mixtures import mixture_information
-from ..information._properties import CodeLedger, joint_labels, names_of
+from ..information._properties import (
+    NUISANCE_AS_FACTORS,
+    CodeLedger,
+    joint_labels,
+    names_of,
+    warn_of_few_rows,
+)
 from ._posterior_mig import checked_posteriors
 
 __all__ = ["posterior_ledger", "posterior_minimality_score", "posterior_sufficiency_score"]
@@ -244,8 +250,8 @@ def posterior_ledger(
     Notes
     -----
     With few observations per combination of factors, the mixture of a combination is made of few
-    posteriors, and part of the nuisance is counted as information about the other factors. Where
-    every combination occurs once there is no nuisance to tell apart, and it is 0.
+    posteriors, and part of the nuisance is counted as information about the other factors, with a
+    warning. Where every combination occurs once there is no nuisance to tell apart, and it is 0.
 
     References
     ----------
@@ -265,16 +271,18 @@ def posterior_ledger(
     options = (factor_bins, sample_weight, nan_policy)
     data, mean, std = checked_posteriors("posterior_ledger", estimator, X, y, *options)
     # The combination of all factors is one more factor.
-    columns = np.column_stack([data.factors, joint_labels(data.factors)])
+    every = joint_labels(data.factors)
+    warn_of_few_rows(every, "factors", NUISANCE_AS_FACTORS)
+    columns = np.column_stack([data.factors, every])
     info = mixture_information(columns, mean, std, data.sample_weight)
     total = np.maximum(_held(info.h_codes, std, data.sample_weight), 0.0)
     *single, joint = info.mutual_info
     own = np.minimum(np.max(single, axis=0), total)
     # Each is exact to 1e-4: the order of the three holds only up to that.
-    every = np.clip(joint, own, total)
+    of_factors = np.clip(joint, own, total)
     factor = np.argmax(single, axis=0)
     names = names_of(y, factor_names)
-    return CodeLedger(factor, total, own, every - own, total - every, names)
+    return CodeLedger(factor, total, own, of_factors - own, total - of_factors, names)
 
 
 def _held(

@@ -138,12 +138,73 @@ def test_permutation_takes_chance_away_and_leaves_what_is_there():
 def test_few_rows_per_combination_are_warned_of():
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=(200, 2))
-    with pytest.warns(DegenerateScoreWarning, match="combinations of codes"):
+    with pytest.warns(DegenerateScoreWarning, match="combinations of codes.*explicitness too low"):
         property_information(y, rng.normal(size=(200, 6)))
-    with pytest.warns(DegenerateScoreWarning, match="combinations of factors"):
-        code_ledger(rng.integers(9, size=(200, 3)), rng.normal(size=(200, 2)))
+    many = rng.integers(9, size=(200, 3))
+    with pytest.warns(DegenerateScoreWarning, match="combinations of factors.*nuisance is counted"):
+        code_ledger(many, rng.normal(size=(200, 2)))
+    with pytest.warns(DegenerateScoreWarning, match="combinations of factors.*factors_invariance"):
+        property_information(many, y[:, :1], n_bins=None)
+    with pytest.warns(DegenerateScoreWarning, match="of nuisances and a factor"):
+        property_information(y, y, nuisances=many, n_bins=None)
     with pytest.raises(ValueError, match="a row per sample, 200, got 100"):
         property_information(y, rng.normal(size=(200, 1)), nuisances=y[:100])
+
+
+@pytest.mark.filterwarnings("error::sklearn_disent.exceptions.DegenerateScoreWarning")
+@pytest.mark.parametrize("copies", [1, 2, 60])
+def test_nuisance_on_a_grid_is_not_booked_on_other_factors_in_silence(copies):
+    """In each cell of a grid once, a code cannot be told from a function of the cell."""
+    y = np.repeat(np.indices((6, 7, 5)).reshape(3, -1).T, copies, axis=0)
+    codes = y + np.random.default_rng(0).uniform(-0.5, 0.5, size=y.shape)
+    if copies < 5:
+        with pytest.warns(DegenerateScoreWarning, match=f"{210 * copies} samples have 210 comb"):
+            code_ledger(y, codes)
+    else:
+        assert code_ledger(y, codes).others.max() < 0.05
+
+
+@pytest.mark.parametrize("n_copies", [1, 10])
+def test_what_cannot_be_told_from_chance_is_nan_with_a_warning(n_copies):
+    """Redundant copies of a code: the others are informative about the factor, given each."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(6, size=(2000, 2))
+    noisy = y[:, :1] + 0.5 * rng.normal(size=(2000, n_copies + 1))
+    options = {"bias_correction": "permutation", "random_state": 0}
+    if n_copies == 1:
+        found = property_information(y, noisy, **options).representations_invariance
+        assert found[0].min() > 0.2
+        assert found[1].max() < 0.05
+        return
+    with pytest.warns(DegenerateScoreWarning, match="values cannot be told from chance"):
+        found = property_information(y, noisy, **options)
+    # Nothing that is there is said to be absent.
+    assert np.isnan(found.representations_invariance).all()
+    assert found.factors_invariance[0].max() < 0.05
+
+
+def test_permutation_says_nothing_of_a_grid():
+    grid = np.indices((6, 7, 5)).reshape(3, -1).T
+    code = grid[:, [0]] * 7 + grid[:, [1]]
+    options = {"n_bins": None, "random_state": 0}
+    with pytest.warns(DegenerateScoreWarning, match="cannot be told from chance"):
+        ledger = code_ledger(grid, code, bias_correction="permutation", **options)
+    assert np.isnan([ledger.others, ledger.nuisance]).all()
+    plain = code_ledger(grid, code, **options)
+    assert plain.others + plain.own == pytest.approx(np.log(42))
+
+
+@pytest.mark.parametrize("n_codes", [2, 3, 5])
+def test_permutation_finds_next_to_nothing_in_independent_codes(n_codes):
+    rng = np.random.default_rng(n_codes)
+    y = rng.integers(5, size=(2000, 2))
+    codes = rng.integers(6, size=(2000, n_codes))
+    found = property_information(
+        y, codes, n_bins=None, bias_correction="permutation", random_state=0
+    )
+    of_rest = found.representations_invariance
+    assert np.isnan(of_rest).all() or np.nanmax(of_rest) < 0.06
+    assert found.factors_invariance.max() < 0.02
 
 
 def test_ledger_adds_up_and_has_the_share_of_minimality():
