@@ -397,6 +397,21 @@ def test_what_a_null_shows_as_well_is_not_learned(load, null_follows):
     assert study.sentence("A", {"x": "HOLDS 1", "": "FAILS 2"}) == "A: x HOLDS 1; FAILS 2."
 
 
+def test_rows_of_the_figure_have_the_target_of_their_version(load):
+    study, rng = load("study_dependent_factors"), np.random.default_rng(0)
+    frame = made_up_models(rng, study.TRAINED, 30, True)
+    frame = frame.assign(irs=frame.mig, irs_paper=frame.mig_paper)
+    draws = [("independent", 0, "independent"), ("one pair", 0, "single_1_01")]
+    scores = study.Scores(frame, ["architecture", "loss", "seed"], draws)
+    found = dict(zip(study.ROWS, study.correlations_of_rows(scores, "irs").T))
+    assert found["mig"] == pytest.approx(1.0)
+    assert found["mig_paper"] == pytest.approx(1.0)
+    assert np.isnan(found["dci_completeness"]).all()
+    found = dict(zip(study.ROWS, study.correlations_of_rows(scores, "accuracy").T))
+    assert found["sufficiency"].min() > 0.9
+    assert np.abs(found["mig_paper"]).max() < 0.6
+
+
 def test_models_that_did_not_learn_are_not_evidence(load):
     study, rng = load("study_dependent_factors"), np.random.default_rng(0)
     null = made_up_models(rng, study.UNTRAINED, 6, False).assign(mig=lambda f: 0.01 + f.seed / 1e3)

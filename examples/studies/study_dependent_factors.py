@@ -558,6 +558,18 @@ def draw_table(ax, title, columns, table):
     return image
 
 
+def correlations_of_rows(scores, target, independent=False):
+    """(n_draws, n_rows): of each row of the figure with the target, in the version of the row."""
+
+    def found(name):
+        return rank_correlations(scores.block(name, name, ROWS, independent))[:, 1:]
+
+    if target != "irs":  # which alone has two versions
+        return found(target)
+    is_paper = [name.endswith(PAPER) for name in ROWS]
+    return np.where(is_paper, found(target + PAPER), found(target))
+
+
 def correlation_tables(study, frame, controls, dataset):
     """(title, columns, metrics x columns) for each target.
 
@@ -567,17 +579,15 @@ def correlation_tables(study, frame, controls, dataset):
     trained = of_kind[TRAINED]
     dependent = trained.level != "independent"
     for target in PAIRS.values():
-        blocks = {kind: s.block(target, target, ROWS) for kind, s in of_kind.items()}
-        table = means_by_level(rank_correlations(blocks[TRAINED])[:, 1:], trained)
-        aside = [trained.block(target, target, ROWS, independent=True)]
-        aside += [blocks[UNTRAINED], blocks[MAP]]
+        table = means_by_level(correlations_of_rows(trained, target), trained)
+        aside = [correlations_of_rows(trained, target, independent=True)]
+        aside += [correlations_of_rows(of_kind[kind], target) for kind in (UNTRAINED, MAP)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # means of nothing
-            means = [np.nanmean(rank_correlations(b)[dependent, 1:], axis=0) for b in aside]
+            means = [np.nanmean(correlations[dependent], axis=0) for correlations in aside]
         columns = [*trained.levels, "target on indep. rows", "un- trained", "random maps"]
-        name = "IRS" if target == "irs" else target
-        title = f"{dataset}: rank correlation with {name}, {len(trained)} trained models"
-        yield title, columns, np.column_stack([table, *means])
+        title = f"{dataset}: rank correlation with {label_of(target)}"
+        yield f"{title}, {len(trained)} trained models", columns, np.column_stack([table, *means])
 
 
 def control_tables(study, frame, controls, dataset):
