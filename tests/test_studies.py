@@ -332,16 +332,17 @@ def test_rivals_are_compared_on_the_draws_they_are_taken_on(load):
     block = rng.normal(size=(30, 4, 4))  # target, ours, two rivals
     block[:, [1, 3], 3] = np.nan
     stats = study.Statistics(np.array(["independent", "independent", "one pair", "one pair"]))
+    table = study.rank_correlations(block)
     rank = lambda draw, column: spearmanr(block[:, draw, 0], block[:, draw, column]).statistic  # noqa: E731
-    assert stats.own(block) == pytest.approx((rank(2, 1) + rank(3, 1)) / 2)
+    assert stats.own(table) == pytest.approx((rank(2, 1) + rank(3, 1)) / 2)
     first = (rank(2, 1) + rank(3, 1) - rank(2, 2) - rank(3, 2)) / 2
     second = rank(2, 1) - rank(2, 3)
-    assert stats.gaps(block) == pytest.approx([first, second])
-    assert stats.advantage(block) == pytest.approx((first + second) / 2)
+    assert stats.gaps(table) == pytest.approx([first, second])
+    assert stats.advantage(table) == pytest.approx((first + second) / 2)
     change = [abs((rank(2, c) + rank(3, c) - rank(0, c) - rank(1, c)) / 2) for c in (1, 2)]
     short = [abs(rank(2, c) - rank(0, c)) for c in (1, 3)]
     expected = ((change[1] - change[0]) + (short[1] - short[0])) / 2
-    assert stats.stability(block) == pytest.approx(expected)
+    assert stats.stability(table) == pytest.approx(expected)
 
 
 def test_the_rival_that_decides_is_named(load):
@@ -359,6 +360,23 @@ def test_the_rival_that_decides_is_named(load):
     assert line.endswith("against MIG")
     few = study.above_every_rival(stats, block[:2], ["sap", "mig"], n_draws=200)
     assert few.startswith("NOT DECIDED (too few)")
+
+
+def test_ranks_of_a_bootstrap_draw_are_those_of_its_rows(load):
+    study, rng = load("study_dependent_factors"), np.random.default_rng(0)
+    block = rng.integers(5, size=(12, 4, 5)).astype(float)  # with ties
+    block[:, 1, 2] = 3.0
+    block[:, 2, 3] = np.nan
+    ranks = study.Ranks(block)
+    for _ in range(5):
+        rows = rng.integers(12, size=12)
+        assert ranks(rows) == pytest.approx(
+            study.rank_correlations(block[rows]), abs=1e-5, nan_ok=True
+        )
+    assert np.isnan(study.Ranks(block[:9])(np.arange(9))).all()
+    value, draws = study.over_models(lambda c: c[0], block, n_draws=20)
+    assert value == pytest.approx(study.rank_correlations(block)[0], abs=1e-5)
+    assert draws.shape == (20, 4)
 
 
 def made_up_models(rng, kind, n_models, follows):

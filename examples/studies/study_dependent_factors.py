@@ -58,7 +58,7 @@ from _dependence import (
     pool_of,
     true_codes,
 )
-from _study import FAILS, HOLDS, UNDECIDED, Study, bootstrap, interval, resampled
+from _study import FAILS, HOLDS, UNDECIDED, Study, interval, resampled
 from scipy.stats import rankdata
 
 from sklearn_disent import models
@@ -297,8 +297,45 @@ def rank_correlations(block):
     return np.einsum("nd,ndm->dm", ranks[..., 0], ranks[..., 1:])
 
 
+class Ranks:
+    """`rank_correlations` of rows of a block, of which some may stand there several times.
+
+    A rank is how many values are below, and half of the equal ones: with the comparisons of all
+    pairs made once, a bootstrap draw is a product with how often each row was drawn, which takes a
+    tenth of the time of ranking.
+    """
+
+    def __init__(self, block):
+        with np.errstate(invalid="ignore"):
+            below = block[:, None] < block[None]
+            equal = block[:, None] == block[None]
+        pairs = (below + 0.5 * equal).astype(np.float32)
+        pairs[:, :, np.isnan(block).any(axis=0)] = np.nan
+        self.shape, self.pairs = block.shape, pairs.reshape(len(block), -1)
+
+    def __call__(self, rows):
+        if len(rows) < LEAST_MODELS:
+            return np.full((self.shape[1], self.shape[2] - 1), np.nan)
+        weights = np.bincount(rows.astype(int), minlength=len(self.pairs)).astype(np.float32)
+        ranks = (weights @ self.pairs).reshape(self.shape)
+        ranks -= np.tensordot(weights, ranks, 1) / len(rows)
+        norm = np.sqrt(np.tensordot(weights, ranks**2, 1))
+        ranks /= np.where(norm > 1e-3, norm, 1.0)
+        return np.einsum("n,nd,ndm->dm", weights, ranks[..., 0], ranks[..., 1:])
+
+
+def over_models(statistic, *blocks, **options):
+    """A statistic of the correlations of blocks, and its draws over the models of each."""
+    tables = [Ranks(block) for block in blocks]
+    return resampled(
+        lambda *drawn: statistic(*(table(rows) for table, rows in zip(tables, drawn))),
+        *(np.arange(len(block)) for block in blocks),
+        **options,
+    )
+
+
 class Statistics:
-    """What claims are about; each a function of a block.
+    """What claims are about; each a function of the correlations of a block.
 
     A rival is compared with our metric on the draws on which it is taken: DCI by forests is not
     taken on all.
@@ -307,31 +344,30 @@ class Statistics:
     def __init__(self, level):
         self.dependent = level != "independent"
 
-    def own(self, block):
+    def own(self, correlations):
         """Correlation of our metric with the target, mean over dependent draws."""
-        return np.nanmean(rank_correlations(block[..., :2])[self.dependent])
+        return np.nanmean(correlations[self.dependent, 0])
 
-    def gaps(self, block):
+    def gaps(self, correlations):
         """How far it is above each rival."""
-        own, rivals = beside_rivals(block)
+        own, rivals = beside_rivals(correlations)
         return np.nanmean((own - rivals)[self.dependent], axis=0)
 
-    def advantage(self, block):
+    def advantage(self, correlations):
         """How far it is above the mean of its rivals."""
-        return np.nanmean(self.gaps(block))
+        return np.nanmean(self.gaps(correlations))
 
-    def stability(self, block):
+    def stability(self, correlations):
         """How much less than the mean rival it changes from independent to dependent draws."""
         own, rivals = (
             np.abs(np.nanmean(c[self.dependent], axis=0) - np.nanmean(c[~self.dependent], axis=0))
-            for c in beside_rivals(block)
+            for c in beside_rivals(correlations)
         )
         return np.nanmean(rivals - own)
 
 
-def beside_rivals(block):
+def beside_rivals(correlations):
     """Two (n_draws, n_rivals): correlations of our metric where each rival is, and the rivals'."""
-    correlations = rank_correlations(block)
     rivals = correlations[:, 1:]
     return np.where(np.isfinite(rivals), correlations[:, :1], np.nan), rivals
 
@@ -368,7 +404,7 @@ def above_every_rival(stats, block, rivals, n_draws=5000):
     The best of several is the best by chance, too, so each is a claim of its own; intervals are
     wider in turn (Bonferroni).
     """
-    value, draws = resampled(stats.gaps, block, n_draws=n_draws)
+    value, draws = over_models(stats.gaps, block, n_draws=n_draws)
     level = 1 - 0.1 / len(rivals)
     values = np.broadcast_to(value, len(rivals))
     columns = np.broadcast_to(draws.reshape(len(draws), -1), (len(draws), len(rivals))).T
@@ -391,7 +427,7 @@ def pair_claims(ours, of_kind, **options):
 
     def verdicts(statistic, *kinds):
         found = {
-            reading: bootstrap(statistic, *blocks(kinds, *choice), **options)
+            reading: interval(*over_models(statistic, *blocks(kinds, *choice), **options))
             for reading, choice in READINGS.items()
         }
         return {reading: f"{gap.outcome()} {gap}" for reading, gap in found.items()}
@@ -429,7 +465,10 @@ def definition_claims(trained):
             target: trained.block(name, target, ["minimality" + PAPER], independent=True)
             for target in ("irs", "accuracy")
         }
-        found = {target: bootstrap(stats.advantage, block) for target, block in blocks.items()}
+        found = {
+            target: interval(*over_models(stats.advantage, block))
+            for target, block in blocks.items()
+        }
         claims[
             f"Minimality {text} goes with targets on independent rows more than that of all "
             "binned codes does"
@@ -461,7 +500,7 @@ def control_claims(controls, draws):
                 block, scores = control_blocks(controls, draws, truth, names)
                 stats = Statistics(scores.level)
                 above[reading] = above_every_rival(stats, block, versions(paper))
-            own = bootstrap(stats.own, block)
+            own = interval(*over_models(stats.own, block))
             claims[f"{text}, rank correlation"] = {"": f"{own.outcome()} {own}"}
     return claims
 
