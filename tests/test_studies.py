@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import json
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -188,7 +189,7 @@ def load(monkeypatch):
     """A module of the studies by its name."""
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     yield importlib.import_module
-    own = ("_study", "_dep", "_total", "study_dep", "study_logical", "study_total")
+    own = ("_study", "_dep", "_total", "study_")
     for name in [name for name in sys.modules if name.startswith(own)]:
         del sys.modules[name]
 
@@ -611,6 +612,127 @@ def test_total_correlation_images_are_in_the_unit_interval(load):
     images, y, names = study.data_of(study.SMALL, "heads")
     assert (len(images), names) == (242, ["azimuth", "elevation", "lighting"])
     assert [len(np.unique(column)) for column in y.T] == [11, 11, 2]
+
+
+STORED = SCRIPT.parents[2] / "docs" / "studies" / "results"
+
+
+def made_up_seeds(study, rng, spread, n_seeds=5):
+    """All metrics rank the four methods alike, but for what they differ by from seed to seed."""
+    rows = []
+    for k, method in enumerate(study.METHODS):
+        for seed in range(n_seeds):
+            row = {"set": "a", "method": method, "seed": seed, "factor": "all"}
+            rows += [
+                {**row, "metric": metric, "score": k + spread * rng.normal()}
+                for metric in study.METRICS
+            ]
+    return pd.DataFrame(rows)
+
+
+def test_mean_taus_are_those_of_kendall(load):
+    pytest.importorskip("matplotlib")
+    study = load("study_logical_metrics")
+    scores = made_up_seeds(study, np.random.default_rng(0), 3.0)
+    # Ties, and a metric that ranks nothing.
+    scores["score"] = scores.score.round().where(scores.metric != "MIG", 0.5)
+    by_seed = [
+        part.pivot(index="method", columns="metric", values="score").corr(method="kendall")
+        for _, part in scores.groupby("seed")
+    ]
+    expected = sum(table.loc[study.METRICS, study.METRICS].fillna(0.0) for table in by_seed) / 5
+    found = study.mean_taus(*study.scores_of_models(scores))
+    others = ~np.eye(len(found), dtype=bool)  # of each with another one
+    np.testing.assert_allclose(found[others], expected.to_numpy()[others], atol=1e-12)
+    assert np.ptp(found[others]) > 0.2
+
+
+@pytest.mark.parametrize(("spread", "outcome"), [(0.1, "HOLDS"), (100.0, "NOT DECIDED")])
+def test_logical_metrics_are_judged_by_intervals(load, spread, outcome):
+    pytest.importorskip("matplotlib")
+    study = load("study_logical_metrics")
+    few = {"n_draws": 200}
+    study.bootstrap = lambda *args, **options: load("_study").bootstrap(*args, **{**options, **few})
+    scores = made_up_seeds(study, np.random.default_rng(1), spread)
+    lines = "\n".join(study.check_definitions(study.scores_of_models(scores)))
+    modularity, informativeness, votes = lines.split("* ")[1:]
+    assert outcome in modularity
+    assert outcome in informativeness
+    assert "NOT DECIDED" in votes  # no pair agrees more than all others do
+    differ = " ".join(study.check_methods(scores))
+    assert {"HOLDS": "FAILS here", "NOT DECIDED": "NOT DECIDED here"}[outcome] in differ
+    # Those that agree fully do not agree weakly.
+    (_, weak, *_) = "\n".join(study.check_dci(study.scores_of_models(scores))).split("* ")
+    assert {"HOLDS": "FAILS", "NOT DECIDED": "NOT DECIDED"}[outcome] in weak
+
+
+def test_best_method_of_a_factor_needs_an_interval(load):
+    pytest.importorskip("matplotlib")
+    study, rng = load("study_logical_metrics"), np.random.default_rng(0)
+
+    def made_up(order_of_second, spread):
+        rows = [
+            {"set": "a", "method": method, "seed": seed, "metric": metric, "factor": factor}
+            | {"score": order.index(method) + spread * rng.normal()}
+            for factor, order in {"x": study.METHODS, "y": order_of_second}.items()
+            for metric in study.MODULARITY
+            for method in study.METHODS
+            for seed in range(5)
+        ]
+        return pd.DataFrame(rows)
+
+    for order, spread, outcome in (
+        (study.METHODS[::-1], 0.01, "HOLDS"),
+        (study.METHODS[::-1], 10.0, "NOT DECIDED"),
+        (study.METHODS, 0.01, "FAILS"),
+    ):
+        found = " ".join(study.check_factors(made_up(order, spread))).split("* ")[1]
+        assert f"{outcome} here" in found
+
+
+def test_smallest_number_has_the_interval_of_all(load):
+    study, rule = load("study_logical_metrics"), load("_study")
+    found = [rule.Difference(0.5, 0.2, 0.8), rule.Difference(0.6, 0.1, 1.1)]
+    assert study.smallest(found) == (0.5, 0.1, 0.8)
+    assert study.largest(found) == (0.6, 0.2, 1.1)
+    unknown = rule.Difference(0.0, np.nan, np.nan)
+    assert study.smallest([*found, unknown]).outcome() == "NOT DECIDED"
+
+
+def test_judge_is_compared_with_an_interval(load):
+    pytest.importorskip("matplotlib")
+    study, rng = load("study_causal"), np.random.default_rng(0)
+    rows = []
+    for k in range(9):
+        for seed in range(3):
+            noise = 0.01 * rng.normal(size=2)
+            values = {"DCI": 0.05 * k, "CG, rho=5": k / 9 + noise[0]}
+            values["CG by twins, rho=5"] = k / 18 + noise[1]
+            row = {"data": study.LOOK_ALIKE, "model": str(k), "seed": seed, "factor": "all"}
+            rows += [{**row, "score": name, "value": value} for name, value in values.items()]
+    table = pd.DataFrame(rows)
+    (text,) = study.claims_on_judge(table)
+    assert ": HOLDS. " in text
+    assert "27 fits" in text
+    assert "21 fits of models" in text  # those of .1 and more
+    twins = table.score == "CG by twins, rho=5"
+    valley = (table.model.astype(int) - 4) ** 2 + table.value
+    for values, outcome in ((-table.value, "FAILS"), (valley, "NOT DECIDED")):
+        changed = table.assign(value=table.value.where(~twins, values))
+        (text,) = study.claims_on_judge(changed)
+        assert f": {outcome}. " in text
+
+
+@pytest.mark.parametrize(
+    "name", ["causal", "dependent_toys", "identifiability", "logical_metrics", "topology"]
+)
+def test_no_claim_of_a_summary_stands_without_an_interval(name):
+    text = " ".join((STORED / name / "summary.txt").read_text().split())
+    claims = text.replace("NOT DECIDED", "FAILS").replace("HOLDS", "FAILS").split("FAILS")[1:]
+    assert len(claims) > 4
+    number = r"[+-]?\d+\.\d+"
+    for claim in claims:
+        assert re.search(rf"\({number} to {number}\)|interval {number} to {number}", claim), claim
 
 
 def test_tables_of_single_factors_find_the_factors_of_all_four_sets(load, tmp_path):
