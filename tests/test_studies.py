@@ -783,6 +783,47 @@ def test_audit_tells_misses_from_false_alarms(monkeypatch):
     assert not verdicts.loc["blind"].asked.any()
 
 
+def test_audit_tells_differences_with_their_intervals(load):
+    pytest.importorskip("matplotlib")
+    audit, rng = load("study_metric_audit"), np.random.default_rng(0)
+    known = {"question": "Modularity", "lowest": 0.0, "highest": 2.0}
+    rows = [
+        {"metric": name, "encoder": "identity", "n_codes": n, "seed": seed, "value": value, **known}
+        | {"greater_is_better": better}
+        for name, better, last in (("score", True, 1.0), ("error", False, 2.0))
+        for seed in range(3)
+        for n, start in ((8, 1.5), (128, last))
+        for value in [start + 0.01 * rng.normal()]
+    ]
+    found = audit.growth_intervals(pd.DataFrame(rows), "identity")
+    # Both get worse by a quarter of the range.
+    for name in ("score", "error"):
+        assert found[name].outcome() == "FAILS"
+        assert found[name].value == pytest.approx(-0.25, abs=0.01)
+    verdicts = pd.DataFrame(
+        {"metric": "a", "structure": "b", "encoder": encoder, "seed": seed, "asked": True}
+        | {"miss": encoder == "odd" and seed == 0, "alarm": False}
+        for encoder in ("odd", "rotation", "noisy")
+        for seed in range(3)
+    )
+    assert audit.seeds_agree(verdicts) == (2, 3)
+    scores = pd.DataFrame(
+        {
+            "metric": name,
+            "structure": "b",
+            "encoder": encoder,
+            "seed": seed,
+            "value": value,
+            **known,
+        }
+        | {"greater_is_better": better}
+        for name, better in (("score", True), ("error", False))
+        for encoder, value in (("identity", 0.2), ("random", 0.5))
+        for seed in range(3)
+    )
+    assert list(audit.noise_above(scores)) == [("score", "b")]
+
+
 def test_paired_interval_is_students():
     module = load_module()
     found = module.paired([1.0, 2.0, 3.0])
