@@ -723,6 +723,23 @@ def test_judge_is_compared_with_an_interval(load):
         assert f": {outcome}. " in text
 
 
+def test_identifiability_is_judged_by_intervals_for_few_seeds(load):
+    pytest.importorskip("matplotlib")
+    study, rng = load("study_identifiability"), np.random.default_rng(0)
+    covered = 0
+    for _ in range(200):
+        first, second = rng.normal(0, 1, 3), rng.normal(0.5, 2, 3)
+        found = study.difference(study.SPRITES, first, second)
+        covered += found.low < 0.5 < found.high
+    assert 170 <= covered <= 195  # a bootstrap of three seeds holds it in 150
+    # What both have in common does not count.
+    mixtures = rng.normal(0, 10, 5)
+    pairs = study.difference(study.ICA, mixtures, mixtures + 1 + 0.1 * rng.normal(size=5))
+    assert pairs.outcome() == "HOLDS"
+    wider = study.difference(study.ICA, mixtures, mixtures + rng.normal(0, 1, 5), level=0.975)
+    assert wider.high - wider.low > pairs.high - pairs.low
+
+
 @pytest.mark.parametrize(
     "name", ["causal", "dependent_toys", "identifiability", "logical_metrics", "topology"]
 )
