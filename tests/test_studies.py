@@ -740,6 +740,37 @@ def test_identifiability_is_judged_by_intervals_for_few_seeds(load):
     assert wider.high - wider.low > pairs.high - pairs.low
 
 
+def test_logic_needs_a_method_that_has_learned(load):
+    pytest.importorskip("matplotlib")
+    study, rng = load("study_logic"), np.random.default_rng(0)
+    means = {
+        study.UNGUIDED: (0.01, 0.9),
+        "l2": (0.8, 0.1),
+        "product": (0.6, 0.1),
+        "pairs": (0.01, 0.5),
+    }
+    scores = pd.DataFrame(
+        {"method": method, "share": 0.1, "seed": seed, "metric": metric}
+        | {"value": mean + 0.01 * rng.normal()}
+        for method, both in means.items()
+        for metric, mean in zip(("MIG", "M"), both)
+        for seed in range(5)
+    )
+    compare = partial(study.compare, scores, share=0.1)
+    assert compare("MIG", "product", "l2").endswith("'product' is worse")
+    assert compare("MIG", "pairs", study.UNGUIDED).endswith("not decided")
+    # M differs, but of two that have not learned that says nothing.
+    gap = compare("M", "pairs", study.UNGUIDED, higher=False)
+    assert number_after("minus 'none': ", gap) == pytest.approx(-0.4, abs=0.02)
+    assert gap.endswith("no evidence, neither has learned")
+    assert compare("M", "pairs", "l2", higher=False).endswith("'pairs' is worse")
+    longer = pd.concat(
+        scores.assign(max_epochs=n, value=scores.value + 0.1 * (n > 12)) for n in (12, 48, 192)
+    )
+    assert study.compare_epochs(longer, "l2", 12, 48).endswith("more epochs are better")
+    assert study.compare_epochs(longer, "l2", 48, 192).endswith("not decided")
+
+
 @pytest.mark.parametrize(
     "name", ["causal", "dependent_toys", "identifiability", "logical_metrics", "topology"]
 )
