@@ -17,6 +17,11 @@ OPTIONS = {
     ],
     "study_dependent_factors": ["--minutes", "3", "--datasets", "dsprites", "--jobs", "1"],
 }
+# Studies whose tables are kept: the summary is computed from these, and nothing is measured.
+SUMMARIZED = (
+    *("study_dependent_toys", "study_identifiability", "study_logic", "study_logical_metrics"),
+    *("study_metric_audit", "study_topology"),
+)
 # Studies of more than an hour, which write summary and figures of the results that are there.
 STORED = {"study_causal": ROOT.parent / "docs" / "studies" / "results" / "causal"}
 
@@ -49,3 +54,23 @@ def test_example_runs(path, tmp_path):
     if stored is not None:
         summaries = [(f / stored.name / "summary.txt").read_text() for f in (stored.parent, folder)]
         assert summaries[0] == summaries[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SUMMARIZED)
+def test_summary_is_that_of_its_tables(name, tmp_path):
+    stored = ROOT.parent / "docs" / "studies" / "results" / name.removeprefix("study_")
+    folder = tmp_path / "results" / stored.name
+    shutil.copytree(stored, folder)
+    (folder / "summary.txt").unlink()
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "studies" / f"{name}.py"), "--minutes", "0"],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "Warning" not in done.stderr, done.stderr[-2000:]
+    assert (folder / "summary.txt").read_text() == (stored / "summary.txt").read_text()

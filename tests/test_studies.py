@@ -234,7 +234,7 @@ def load(monkeypatch):
         return module
 
     yield load
-    own = ("_study", "_dep", "_total", "study_dep", "study_logical", "study_total")
+    own = ("_study", "_dep", "_total", "study_")
     for name in [name for name in sys.modules if name.startswith(own)]:
         del sys.modules[name]
 
@@ -794,6 +794,175 @@ def test_total_correlation_images_are_in_the_unit_interval(load):
     assert [len(np.unique(column)) for column in y.T] == [11, 11, 2]
 
 
+STORED = SCRIPT.parents[2] / "docs" / "studies" / "results"
+
+
+def made_up_seeds(study, rng, spread, n_seeds=5):
+    """All metrics rank the four methods alike, but for what they differ by from seed to seed."""
+    rows = []
+    for k, method in enumerate(study.METHODS):
+        for seed in range(n_seeds):
+            row = {"set": "a", "method": method, "seed": seed, "factor": "all"}
+            rows += [
+                {**row, "metric": metric, "score": k + spread * rng.normal()}
+                for metric in study.METRICS
+            ]
+    return pd.DataFrame(rows)
+
+
+def test_mean_taus_are_those_of_kendall(load):
+    pytest.importorskip("matplotlib")
+    study = load("study_logical_metrics")
+    scores = made_up_seeds(study, np.random.default_rng(0), 3.0)
+    # Ties, and a metric that ranks nothing.
+    scores["score"] = scores.score.round().where(scores.metric != "MIG", 0.5)
+    by_seed = [
+        part.pivot(index="method", columns="metric", values="score").corr(method="kendall")
+        for _, part in scores.groupby("seed")
+    ]
+    expected = sum(table.loc[study.METRICS, study.METRICS].fillna(0.0) for table in by_seed) / 5
+    found = study.mean_taus(*study.scores_of_models(scores))
+    others = ~np.eye(len(found), dtype=bool)  # of each with another one
+    np.testing.assert_allclose(found[others], expected.to_numpy()[others], atol=1e-12)
+    assert np.ptp(found[others]) > 0.2
+
+
+@pytest.mark.parametrize(("spread", "outcome"), [(0.1, "HOLDS"), (100.0, "NOT DECIDED")])
+def test_logical_metrics_are_judged_by_intervals(load, spread, outcome):
+    pytest.importorskip("matplotlib")
+    study = load("study_logical_metrics")
+    few = {"n_draws": 200}
+    study.bootstrap = lambda *args, **options: load("_study").bootstrap(*args, **{**options, **few})
+    scores = made_up_seeds(study, np.random.default_rng(1), spread)
+    lines = "\n".join(study.check_definitions(study.scores_of_models(scores)))
+    modularity, informativeness, votes = lines.split("* ")[1:]
+    assert outcome in modularity
+    assert outcome in informativeness
+    assert "NOT DECIDED" in votes  # no pair agrees more than all others do
+    differ = " ".join(study.check_methods(scores))
+    assert {"HOLDS": "FAILS here", "NOT DECIDED": "NOT DECIDED here"}[outcome] in differ
+    # Those that agree fully do not agree weakly.
+    (_, weak, *_) = "\n".join(study.check_dci(study.scores_of_models(scores))).split("* ")
+    assert {"HOLDS": "FAILS", "NOT DECIDED": "NOT DECIDED"}[outcome] in weak
+
+
+def test_best_method_of_a_factor_needs_an_interval(load):
+    pytest.importorskip("matplotlib")
+    study, rng = load("study_logical_metrics"), np.random.default_rng(0)
+
+    def made_up(order_of_second, spread):
+        rows = [
+            {"set": "a", "method": method, "seed": seed, "metric": metric, "factor": factor}
+            | {"score": order.index(method) + spread * rng.normal()}
+            for factor, order in {"x": study.METHODS, "y": order_of_second}.items()
+            for metric in study.MODULARITY
+            for method in study.METHODS
+            for seed in range(5)
+        ]
+        return pd.DataFrame(rows)
+
+    for order, spread, outcome in (
+        (study.METHODS[::-1], 0.01, "HOLDS"),
+        (study.METHODS[::-1], 10.0, "NOT DECIDED"),
+        (study.METHODS, 0.01, "FAILS"),
+    ):
+        found = " ".join(study.check_factors(made_up(order, spread))).split("* ")[1]
+        assert f"{outcome} here" in found
+
+
+def test_smallest_number_has_the_interval_of_all(load):
+    study, rule = load("study_logical_metrics"), load("_study")
+    found = [rule.Difference(0.5, 0.2, 0.8), rule.Difference(0.6, 0.1, 1.1)]
+    assert study.smallest(found) == (0.5, 0.1, 0.8)
+    assert study.largest(found) == (0.6, 0.2, 1.1)
+    unknown = rule.Difference(0.0, np.nan, np.nan)
+    assert study.smallest([*found, unknown]).outcome() == "NOT DECIDED"
+
+
+def test_judge_is_compared_with_an_interval(load):
+    pytest.importorskip("matplotlib")
+    study, rng = load("study_causal"), np.random.default_rng(0)
+    rows = []
+    for k in range(9):
+        for seed in range(3):
+            noise = 0.01 * rng.normal(size=2)
+            values = {"DCI": 0.05 * k, "CG, rho=5": k / 9 + noise[0]}
+            values["CG by twins, rho=5"] = k / 18 + noise[1]
+            row = {"data": study.LOOK_ALIKE, "model": str(k), "seed": seed, "factor": "all"}
+            rows += [{**row, "score": name, "value": value} for name, value in values.items()]
+    table = pd.DataFrame(rows)
+    (text,) = study.claims_on_judge(table)
+    assert ": HOLDS. " in text
+    assert "27 fits" in text
+    assert "21 fits of models" in text  # those of .1 and more
+    twins = table.score == "CG by twins, rho=5"
+    valley = (table.model.astype(int) - 4) ** 2 + table.value
+    for values, outcome in ((-table.value, "FAILS"), (valley, "NOT DECIDED")):
+        changed = table.assign(value=table.value.where(~twins, values))
+        (text,) = study.claims_on_judge(changed)
+        assert f": {outcome}. " in text
+
+
+def test_identifiability_is_judged_by_intervals_for_few_seeds(load):
+    pytest.importorskip("matplotlib")
+    study, rng = load("study_identifiability"), np.random.default_rng(0)
+    covered = 0
+    for _ in range(200):
+        first, second = rng.normal(0, 1, 3), rng.normal(0.5, 2, 3)
+        found = study.difference(study.SPRITES, first, second)
+        covered += found.low < 0.5 < found.high
+    assert 170 <= covered <= 195  # a bootstrap of three seeds holds it in 150
+    # What both have in common does not count.
+    mixtures = rng.normal(0, 10, 5)
+    pairs = study.difference(study.ICA, mixtures, mixtures + 1 + 0.1 * rng.normal(size=5))
+    assert pairs.outcome() == "HOLDS"
+    wider = study.difference(study.ICA, mixtures, mixtures + rng.normal(0, 1, 5), level=0.975)
+    assert wider.high - wider.low > pairs.high - pairs.low
+
+
+def test_logic_needs_a_method_that_has_learned(load):
+    pytest.importorskip("matplotlib")
+    study, rng = load("study_logic"), np.random.default_rng(0)
+    means = {
+        study.UNGUIDED: (0.01, 0.9),
+        "l2": (0.8, 0.1),
+        "product": (0.6, 0.1),
+        "pairs": (0.01, 0.5),
+    }
+    scores = pd.DataFrame(
+        {"method": method, "share": 0.1, "seed": seed, "metric": metric}
+        | {"value": mean + 0.01 * rng.normal()}
+        for method, both in means.items()
+        for metric, mean in zip(("MIG", "M"), both)
+        for seed in range(5)
+    )
+    compare = partial(study.compare, scores, share=0.1)
+    assert compare("MIG", "product", "l2").endswith("'product' is worse")
+    assert compare("MIG", "pairs", study.UNGUIDED).endswith("not decided")
+    # M differs, but of two that have not learned that says nothing.
+    gap = compare("M", "pairs", study.UNGUIDED, higher=False)
+    assert number_after("minus 'none': ", gap) == pytest.approx(-0.4, abs=0.02)
+    assert gap.endswith("no evidence, neither has learned")
+    assert compare("M", "pairs", "l2", higher=False).endswith("'pairs' is worse")
+    longer = pd.concat(
+        scores.assign(max_epochs=n, value=scores.value + 0.1 * (n > 12)) for n in (12, 48, 192)
+    )
+    assert study.compare_epochs(longer, "l2", 12, 48).endswith("more epochs are better")
+    assert study.compare_epochs(longer, "l2", 48, 192).endswith("not decided")
+
+
+@pytest.mark.parametrize(
+    "name", ["causal", "dependent_toys", "identifiability", "logical_metrics", "topology"]
+)
+def test_no_claim_of_a_summary_stands_without_an_interval(name):
+    text = " ".join((STORED / name / "summary.txt").read_text().split())
+    claims = text.replace("NOT DECIDED", "FAILS").replace("HOLDS", "FAILS").split("FAILS")[1:]
+    assert len(claims) > 4
+    number = r"[+-]?\d+\.\d+"
+    for claim in claims:
+        assert re.search(rf"\({number} to {number}\)|interval {number} to {number}", claim), claim
+
+
 def test_tables_of_single_factors_find_the_factors_of_all_four_sets(load, tmp_path):
     tables = load("study_logical_tables")
     paper = pd.read_csv(tables.PAPER, keep_default_na=False)
@@ -840,6 +1009,47 @@ def test_audit_tells_misses_from_false_alarms(monkeypatch):
     assert seeing.scaled["nonlinear"] == pytest.approx(0.25)
     # Where lower is better, perfect codes that score above noise say that nothing is seen.
     assert not verdicts.loc["blind"].asked.any()
+
+
+def test_audit_tells_differences_with_their_intervals(load):
+    pytest.importorskip("matplotlib")
+    audit, rng = load("study_metric_audit"), np.random.default_rng(0)
+    known = {"question": "Modularity", "lowest": 0.0, "highest": 2.0}
+    rows = [
+        {"metric": name, "encoder": "identity", "n_codes": n, "seed": seed, "value": value, **known}
+        | {"greater_is_better": better}
+        for name, better, last in (("score", True, 1.0), ("error", False, 2.0))
+        for seed in range(3)
+        for n, start in ((8, 1.5), (128, last))
+        for value in [start + 0.01 * rng.normal()]
+    ]
+    found = audit.growth_intervals(pd.DataFrame(rows), "identity")
+    # Both get worse by a quarter of the range.
+    for name in ("score", "error"):
+        assert found[name].outcome() == "FAILS"
+        assert found[name].value == pytest.approx(-0.25, abs=0.01)
+    verdicts = pd.DataFrame(
+        {"metric": "a", "structure": "b", "encoder": encoder, "seed": seed, "asked": True}
+        | {"miss": encoder == "odd" and seed == 0, "alarm": False}
+        for encoder in ("odd", "rotation", "noisy")
+        for seed in range(3)
+    )
+    assert audit.seeds_agree(verdicts) == (2, 3)
+    scores = pd.DataFrame(
+        {
+            "metric": name,
+            "structure": "b",
+            "encoder": encoder,
+            "seed": seed,
+            "value": value,
+            **known,
+        }
+        | {"greater_is_better": better}
+        for name, better in (("score", True), ("error", False))
+        for encoder, value in (("identity", 0.2), ("random", 0.5))
+        for seed in range(3)
+    )
+    assert list(audit.noise_above(scores)) == [("score", "b")]
 
 
 def test_paired_interval_is_students():

@@ -38,7 +38,8 @@ then is compared with ``l2 in places``: labels by regression, too, of which each
 codes of ``product`` have put it.
 
 A difference between two methods is stated with the 95 % interval of its mean over seeds, which
-share images and labels; where it holds 0, the difference is not decided.
+share images and labels; where it holds 0, the difference is not decided. A method whose MIG is not
+above that of ``none`` has learned nothing: of two such methods no difference is evidence.
 
 Run ``python study_logic.py``; it writes tables, a figure and ``summary.txt`` into
 ``results/logic``, and skips what is done when run again. ``--minutes 30`` ends it after that time.
@@ -52,6 +53,7 @@ convolutions, three squares and many more steps.
 import textwrap
 import warnings
 from functools import partial
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -278,16 +280,41 @@ def with_reference(scores, share):
     return scores[(scores.share == share) | (scores.method == UNGUIDED)]
 
 
-def compare(scores, metric, first, second, share, higher=True):
-    """Whether one method is better than another, from differences over seeds."""
+def difference(scores, metric, first, second, share):
+    """Mean difference of two methods over seeds, and half the length of its interval."""
     table = with_reference(scores, share)
     table = table[table.metric == metric]
     wide = table.pivot(index="seed", columns="method", values="value")
-    mean, half = interval((wide[first] - wide[second]).dropna().to_numpy())
+    return interval((wide[first] - wide[second]).dropna().to_numpy())
+
+
+def has_learned(scores, method, share):
+    if method == UNGUIDED:
+        return False
+    mean, half = difference(scores, "MIG", method, UNGUIDED, share)
+    return mean > half
+
+
+def compare(scores, metric, first, second, share, higher=True):
+    """Whether one method is better than another, from differences over seeds."""
+    mean, half = difference(scores, metric, first, second, share)
     text = f"{metric} of '{first}' minus '{second}': {mean:+.3f} ± {half:.3f}"
     if not abs(mean) > half:
         return f"{text}: not decided"
+    if not any(has_learned(scores, method, share) for method in (first, second)):
+        return f"{text}: no evidence, neither has learned"
     return f"{text}: '{first}' is {'better' if (mean > 0) == higher else 'worse'}"
+
+
+def compare_epochs(scores, method, fewer, more):
+    """Whether a method has a higher MIG after more epochs."""
+    own = scores[(scores.method == method) & (scores.metric == "MIG")]
+    wide = own.pivot(index="seed", columns="max_epochs", values="value")
+    mean, half = interval((wide[more] - wide[fewer]).dropna().to_numpy())
+    text = f"MIG of '{method}' after {more} epochs minus after {fewer}: {mean:+.3f} ± {half:.3f}"
+    if not abs(mean) > half:
+        return f"{text}: not decided"
+    return f"{text}: more epochs are {'better' if mean > 0 else 'worse'}"
 
 
 def table_lines(title, part):
@@ -302,12 +329,18 @@ def table_lines(title, part):
 
 
 COMPARED = (
+    ("l2", UNGUIDED),
     ("product", UNGUIDED),
     ("product", "l2"),
+    ("each factor", UNGUIDED),
     ("each factor", "product"),
     ("each factor", "l2"),
+    ("in place", UNGUIDED),
     ("in place", "l2"),
     ("in place", "decodable"),
+    ("decodable", UNGUIDED),
+    ("decodable", "l2"),
+    ("diameter, max", UNGUIDED),
     ("pairs", UNGUIDED),
     ("pairs", "l2"),
 )
@@ -321,7 +354,7 @@ def claim_lines(title, scores, share, compared):
     return lines
 
 
-def summary(scores, longer, shares, n_seeds):
+def summary(scores, longer, shares, n_seeds, n_epochs):
     """Tables, then differences; models that were trained for longer come last in both."""
     text = (
         f"Mean and 95 % interval over {n_seeds} seeds, on images that no model has seen. M and "
@@ -337,7 +370,14 @@ def summary(scores, longer, shares, n_seeds):
         title = f"labels of 10% of the images, {max_epochs} epochs"
         tables += table_lines(title, part)
         compared = [("product", "l2"), ("product", IN_PLACES), (IN_PLACES, "l2")]
-        claims += claim_lines(title, part.assign(share=0.1), 0.1, compared)
+        unguided = scores[scores.method == UNGUIDED]
+        claims += claim_lines(title, pd.concat([part.assign(share=0.1), unguided]), 0.1, compared)
+    every = pd.concat([scores[scores.share == 0.1].assign(max_epochs=n_epochs), longer])
+    steps = list(pairwise([n_epochs, *sorted(longer.max_epochs.unique())]))
+    claims += ["", "labels of 10% of the images, more epochs"]
+    claims += ["* " + compare_epochs(every, m, *step) for m in ("product", "l2") for step in steps]
+    n_intervals = sum(line.startswith("* ") for line in claims)
+    claims += ["", f"These are {n_intervals} intervals of 95 %: some miss by chance."]
     return [*tables, *claims]
 
 
@@ -415,7 +455,8 @@ def main():
         return
     study.figure("scores", plot(scores, study["shares"]))
     longer = pd.concat([longer, places.assign(method=IN_PLACES)])
-    study.text(summary(scores, longer, study["shares"], len(study.chosen("seeds"))))
+    n_seeds, n_epochs = len(study.chosen("seeds")), study["net"]["max_epochs"]
+    study.text(summary(scores, longer, study["shares"], n_seeds, n_epochs))
 
 
 if __name__ == "__main__":

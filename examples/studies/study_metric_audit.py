@@ -23,6 +23,8 @@ What was chosen here:
   accuracy, twenty of them for NK, and three halvings of T-MEX, which save time.
 - Growth: perfect codes and noise, padded with columns of noise to 8, 32 and 128 codes, at 200 rows.
   What perfect codes lose and what noise gains is what the number of codes does by itself.
+- Misses and false alarms are counts of what was measured, by limits that were chosen: no claims.
+  Differences have Student's interval of 90 % over seeds, each by itself: among so many, some miss.
 """
 
 import textwrap
@@ -31,7 +33,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from _study import Study
+from _study import HOLDS, Study, paired
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -161,6 +163,34 @@ def growth_changes(growth, encoder):
     return table.sub(table.iloc[:, 0], axis=0).mul(known.sign / known.reach, axis=0)
 
 
+def growth_intervals(growth, encoder):
+    """The same from the fewest to the most codes, with an interval over seeds."""
+    known = traits(growth)
+    own = growth[growth.encoder == encoder]
+    table = own.pivot_table(index="metric", columns=["n_codes", "seed"], values="value")
+    change = table[growth.n_codes.max()] - table[growth.n_codes.min()]
+    change = change.mul(known.sign / known.reach, axis=0)
+    return {metric: paired(row) for metric, row in change.iterrows()}
+
+
+def noise_above(frame):
+    """How far noise is above perfect codes, where its mean over the seeds of a structure is."""
+    sign = traits(frame).sign
+    own = frame[frame.encoder.isin(["identity", "random"])]
+    wide = own.pivot_table(
+        index=["metric", "structure"], columns=["encoder", "seed"], values="value"
+    )
+    gap = (wide["random"] - wide["identity"]).mul(sign, axis=0, level="metric")
+    return {case: paired(row) for case, row in gap[gap.mean(axis=1) > 0].iterrows()}
+
+
+def seeds_agree(verdicts):
+    """Judgements of a metric, structure and encoder that are the same for all seeds, and all."""
+    cases = verdicts[verdicts.asked].groupby(["metric", "structure", "encoder"])
+    alike = cases[["miss", "alarm"]].nunique().eq(1).all(axis=1)
+    return alike.sum(), len(alike)
+
+
 def growth_map(study, growth, order):
     """What padding with noise does to perfect codes and to noise."""
     figure, axes = plt.subplots(
@@ -177,8 +207,8 @@ def growth_map(study, growth, order):
     study.figure("growth", figure)
 
 
-def summary(verdicts, growth):
-    """What holds, computed from the tables."""
+def summary(frame, verdicts, growth):
+    """Counts, and differences with intervals, from the tables."""
     kinds = verdicts.groupby("metric")[["miss", "alarm", "asked"]].sum()
     seen = verdicts[verdicts.encoder == "nonlinear"].groupby("metric").scaled.count()
     total = verdicts[verdicts.encoder == "nonlinear"].groupby("metric").scaled.size()
@@ -187,15 +217,28 @@ def summary(verdicts, growth):
     blind = seen.index[seen < total]
     faultless = kinds.index[(kinds.miss == 0) & (kinds.alarm == 0)].difference(blind)
     first, last = growth.n_codes.min(), growth.n_codes.max()
-    losses, gains = (growth_changes(growth, e)[last] for e in ("identity", "random"))
+    losses, gains = (growth_intervals(growth, encoder) for encoder in ("identity", "random"))
+    still = [
+        name
+        for name in losses
+        if losses[name].within(BLIND) == HOLDS and gains[name].within(BLIND) == HOLDS
+    ]
+    alike, n_judged = seeds_agree(verdicts)
+    n_seeds = frame.seed.nunique()
 
     def listed(names):
         text = ", ".join(names) or "none"
         return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="  ")
 
+    def largest(changes, sign):
+        names = sorted(changes, key=lambda name: -sign * changes[name].value)[:8]
+        return [f"{name} {changes[name]}" for name in names]
+
     n_cells = len(verdicts) // len(ENCODERS) // len(kinds)
     return [
-        f"{len(kinds)} metrics, {n_cells} combinations of structure and seed.",
+        f"Counts of {len(kinds)} metrics in {n_cells} cases: {len(STRUCTURES)} structures, "
+        f"{n_seeds} seeds of each,",
+        f"which agree in {alike} of {n_judged} judgements of a metric, structure and encoder.",
         "Neither a miss nor a false alarm, and blind to no structure:",
         listed(faultless),
         "Most misses, of the judgements asked for:",
@@ -204,10 +247,16 @@ def summary(verdicts, growth):
         listed([f"{name} ({n} of {kinds.asked[name]})" for name, n in alarms.items() if n]),
         "Blind to some structure (perfect codes are not above noise by a tenth of the range):",
         listed(blind),
-        f"What perfect codes lose from {first} to {last} codes at 200 rows (shares of the range):",
-        listed([f"{name} ({change:+.2f})" for name, change in losses.nsmallest(8).items()]),
+        "Noise above perfect codes in the mean over the seeds of a structure (difference, with its",
+        "interval of 90 % over seeds):",
+        listed([f"{name} ({at}) {gap}" for (name, at), gap in noise_above(frame).items()]),
+        f"What perfect codes lose from {first} to {last} codes at 200 rows, shares of the range "
+        "(such intervals):",
+        listed(largest(losses, -1)),
         "What noise gains by it:",
-        listed([f"{name} ({change:+.2f})" for name, change in gains.nlargest(8).items()]),
+        listed(largest(gains, 1)),
+        "Both change by less than a tenth of the range, with all of their intervals:",
+        listed(still),
     ]
 
 
@@ -251,7 +300,8 @@ def main():
     verdicts = judged(frame)
     heat_map(study, verdicts, order)
     growth_map(study, growth, order)
-    study.text(summary(verdicts[verdicts.metric.isin(order)], growth))
+    own = (table[table.metric.isin(order)] for table in (frame, verdicts))
+    study.text(summary(*own, growth))
 
 
 if __name__ == "__main__":
