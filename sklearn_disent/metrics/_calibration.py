@@ -269,10 +269,11 @@ Scored = tuple[dict[str, float], list[str]]
 
 def _of_clone(plan: Plan, y: ArrayLike, model: Any, X: Any, seed: int) -> Scored:
     """Scores of a clone with initial weights."""
-    # Checkpoints and callbacks might load weights.
+    # Checkpoints and callbacks might load weights; options of callbacks need the callbacks.
     settings = {"max_epochs": 0, "random_state": seed, "checkpoint": None, "callbacks": None}
-    known = model.get_params()
-    fresh = clone(model).set_params(**{k: v for k, v in settings.items() if k in known})
+    given = clone(model).get_params(deep=False)
+    params = {k: settings.get(k, v) for k, v in given.items() if not k.startswith("callbacks__")}
+    fresh = type(model)(**params)
     return _of_model(plan, y, fresh.fit(X, y), X)
 
 

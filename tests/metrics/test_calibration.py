@@ -19,6 +19,7 @@ from sklearn_disent.metrics import (
 )
 from sklearn_disent.metrics._calibration import p_value_of
 from sklearn_disent.metrics._catalogue import REPORTED
+from sklearn_disent.models import BetaVAE, training_recipe
 
 
 class Turner(TransformerMixin, BaseEstimator):
@@ -113,6 +114,18 @@ def test_pipelines_keep_their_steps_and_n_jobs_changes_nothing(data):
     with parallel_config("threading"):
         again = report_of(data, pipeline, n_untrained=2, n_random_maps=2, n_jobs=2)
     assert again == found
+
+
+def test_parameters_of_callbacks_are_left_out_with_the_callbacks(data):
+    X = np.clip(data[0] / 5, 0.0, 1.0).astype(np.float32)
+    plain = BetaVAE(2, **{**training_recipe(), "max_epochs": 1}, random_state=0).fit(X)
+    stepped = BetaVAE(2, **{**training_recipe(), "max_epochs": 1}, random_state=0)
+    stepped.set_params(callbacks__lr_scheduler__step_size=5, callbacks__print_log=None).fit(X)
+    settings = {"n_untrained": 2, "n_random_maps": 0}
+    assert report_of((X, data[1]), stepped, **settings) == report_of(
+        (X, data[1]), plain, **settings
+    )
+    assert stepped.get_params()["callbacks__lr_scheduler__step_size"] == 5
 
 
 def test_estimators_that_cannot_be_untrained_take_others_to_compare_with(data):
