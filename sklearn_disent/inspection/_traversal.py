@@ -260,9 +260,9 @@ class TraversalDisplay:
             As in :meth:`from_estimator`; a dict gives every model a list of its own, such as the
             latents that show the same property.
         n_latents : int or None, default=None
-            How many rows to draw at most. By default there is one for each factor that any model
-            has a latent for, then as many as the model with the fewest other latents has. Without
-            an order by factor, all latents are such others.
+            How many latents to draw, counting blank rows: at most this number of rows. By default
+            there is one for each factor that any model has a latent for, then as many as the model
+            with the fewest other latents has. Without an order by factor, all are such others.
         **options
             Passed to :meth:`from_estimator`; `ax` is not among them.
 

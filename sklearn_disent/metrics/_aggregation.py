@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from ._validation import warn_degenerate
+from ._validation import BY_DEFINITION, warn_degenerate
 
 Score = float | NDArray[np.float64]
 """One number, or one per factor or code where `average` is None."""
@@ -48,7 +48,7 @@ def average_of(
             )
         return np.where(used, values, np.nan)
     if not used.any():
-        warn_degenerate(f"None of the {what} can be scored: the score is 0 by definition.")
+        warn_degenerate(f"None of the {what} can be scored: {BY_DEFINITION}.")
         return 0.0
     return float(values[used].mean())
 

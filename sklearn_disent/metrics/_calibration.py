@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student_t
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._memory import freed_memory_kept
 from .._params import (
     FactorBins,
     NanPolicy,
@@ -27,7 +29,13 @@ from ._numeric import standardize
 from ._report import Plan, check_params
 from ._score_report import as_frame
 from ._sharing import sharing
-from ._validation import check_codes, check_factors, collecting_warnings, warn_degenerate
+from ._validation import (
+    BY_DEFINITION,
+    check_codes,
+    check_factors,
+    collecting_warnings,
+    warn_degenerate,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +97,8 @@ def calibrated_report(
         Encoders of `X` to compare with, for estimators that cannot be had untrained; they replace
         the clones.
     alpha : float, default=0.05
-        A score is above a null if its p-value is below this.
+        A score is above a null if its p-value is below this. It is the level of every single
+        comparison, see Notes.
     output : {"text", "dict", "frame"}, default="text"
         A table to print, a dict of dicts by metric, or a pandas DataFrame indexed by metric.
     digits : int, default=3
@@ -112,7 +121,8 @@ def calibrated_report(
         ``untrained_`` or ``random_map_`` before the name, `mean`, `std` (over seeds), `difference`
         (how much better the model is) and `p_value`. The verdict is "above both", "above
         untrained", "above random map" or "above neither" ("above" and "not above" where there is
-        one null).
+        one null); "undefined" if the score is; "untrained undefined", "random map undefined" or
+        "both undefined" where a null is, after the verdict about the other null if there is one.
 
     See Also
     --------
@@ -124,7 +134,20 @@ def calibrated_report(
     The model is one draw: whether it could be one of the null is asked by the one-sided t-test of
     a new observation, :math:`t = d / (s \\sqrt{1 + 1/m})` with m - 1 degrees of freedom, for the
     difference d to the mean of m seeds of the null, with standard deviation s. At least two seeds
-    are needed. Where all seeds have the same score, the p-value is 0 above it and 1 elsewhere.
+    are needed. Where all seeds have the same score, their spread is not known: with a warning, the
+    p-value is that of ranks, 1 / (1 + m) above that score and 1 elsewhere. Encoders that give the
+    same codes are one encoder then, m = 1.
+
+    A score is undefined if it is not finite, or if its metric had nothing to score and says with a
+    warning that it is 0 by definition, as :func:`posterior_minimality_score` does where no code is
+    active. Such a 0 is not a level that was measured: undefined scores of a null are left out, with
+    a warning, and where fewer than two are left, the p-value is nan.
+
+    Nothing is corrected for the number of comparisons, metrics times nulls. For a model that is
+    like its nulls, `alpha` times that number are "above" by chance: about five, at 0.05, of the
+    hundred comparisons of some fifty metrics (``metrics="all"``) with two nulls. Choose the metrics
+    beforehand, divide `alpha` by the number of comparisons (Bonferroni), or correct the p-values
+    by Holm's method. Small p-values need more seeds than the default: t has heavy tails with few.
 
     Shuffled codes, the `chance` of :func:`disentanglement_report`, are a weaker null: nearly
     everything is above it. Random maps are told the factors and entangle them; they get high
@@ -133,7 +156,7 @@ def calibrated_report(
 
     A clone is had untrained by ``set_params(max_epochs=0).fit(X, y)``. The steps before the model
     in a Pipeline stay as they are fitted. Weights that are handed over as a module instance are
-    not untrained.
+    the same in every clone, whatever the seed, and are one draw, with a warning.
 
     Examples
     --------
@@ -156,8 +179,10 @@ def calibrated_report(
     plan = Plan(chosen, options, common)
     model, inner_X = unwrap_estimator(estimator, X)
     codes = check_codes(np.asarray(encode(model, inner_X)), nan_policy="omit")
-    values = _scores(plan, y, codes, model, inner_X)
-    rows = {name: _row(chosen[name], value) for name, value in values.items()}
+    own = _scores(plan, y, codes, model, inner_X)
+    for message in dict.fromkeys(own.messages):
+        warn_degenerate(message)
+    rows = {name: _row(chosen[name], value) for name, value in own.values.items()}
     nulls: dict[str, list[Any]] = {"untrained": [], "random_map": []}
     # Seeds are drawn before anything runs, so that n_jobs changes nothing.
     seeds = rng.randint(2**31 - 1, size=n_untrained + n_random_maps).tolist()
@@ -171,10 +196,11 @@ def calibrated_report(
     nulls["random_map"] = [delayed(_of_map)(plan, y, n_codes, nan_policy, s) for s in last]
     results = iter(Parallel(n_jobs=n_jobs)([task for tasks in nulls.values() for task in tasks]))
     samples = {name: [next(results) for _ in tasks] for name, tasks in nulls.items()}
-    _sum_up([scored for scores in samples.values() for scored in scores])
+    _sum_up([scored.messages for found in samples.values() for scored in found])
     for name, found in samples.items():
-        _compare(rows, name, [scores for scores, _ in found])
-    _judge(rows, alpha)
+        _compare(rows, name, found)
+    _warn_of_nulls(rows, samples)
+    _judge(rows, own.undefined, samples, alpha)
     if output == "frame":
         return as_frame(rows)
     return rows if output == "dict" else _text(rows, digits)
@@ -249,44 +275,64 @@ def _choose(metrics: Literal["all"] | Sequence[MetricLike]) -> dict[str, Metric]
     return chosen
 
 
+class Scored(NamedTuple):
+    """What one encoder gets."""
+
+    values: dict[str, float]
+    """By metric; without those of a model where there is none."""
+    undefined: set[str]
+    """Metrics that had nothing to score, or whose value is not finite."""
+    messages: list[str]
+    """What the metrics warned about."""
+    encoder: str
+    """Equal for encoders that give the same codes."""
+
+
 def _scores(
     plan: Plan, y: ArrayLike, codes: NDArray, model: Any = None, inner_X: Any = None
-) -> dict[str, float]:
-    """One float per metric; nan for metrics of a model where there is none."""
-    needing = {n: m for n, m in plan.metrics.items() if m.needs == "estimator"}
-    rest = {n: m for n, m in plan.metrics.items() if n not in needing}
-    with sharing(anew=True):
-        scores = plan._replace(metrics=rest).scores(y, codes)
-        for name, metric in needing.items():
-            given = {k: v for k, v in plan.common.items() if k in metric.options}
-            given |= plan.options.get(name, {})
-            scores[name] = np.nan if model is None else metric.value(model, inner_X, y, **given)
-    return {name: scores[name] for name in plan.metrics}
+) -> Scored:
+    """One float per metric, with warnings told apart by metric."""
+    scored = Scored({}, set(), [], joblib.hash(codes))
+    with freed_memory_kept(), sharing(anew=True):
+        for name, metric in plan.metrics.items():
+            if metric.needs == "estimator" and model is None:
+                continue
+            with collecting_warnings() as messages:
+                value = _value(plan._replace(metrics={name: metric}), y, codes, model, inner_X)
+            scored.values[name] = value
+            scored.messages.extend(messages)
+            if not np.isfinite(value) or any(BY_DEFINITION in message for message in messages):
+                scored.undefined.add(name)
+    return scored
 
 
-Scored = tuple[dict[str, float], list[str]]
+def _value(plan: Plan, y: ArrayLike, codes: NDArray, model: Any, inner_X: Any) -> float:
+    """The only metric of a plan."""
+    ((name, metric),) = plan.metrics.items()
+    if metric.needs != "estimator":
+        return plan.scores(y, codes)[name]
+    given = {k: v for k, v in plan.common.items() if k in metric.options}
+    return metric.value(model, inner_X, y, **{**given, **plan.options.get(name, {})})
 
 
 def _of_clone(plan: Plan, y: ArrayLike, model: Any, X: Any, seed: int) -> Scored:
     """Scores of a clone with initial weights."""
-    # Checkpoints and callbacks might load weights.
+    # Checkpoints and callbacks might load weights; options of callbacks need the callbacks.
     settings = {"max_epochs": 0, "random_state": seed, "checkpoint": None, "callbacks": None}
-    known = model.get_params()
-    fresh = clone(model).set_params(**{k: v for k, v in settings.items() if k in known})
+    given = clone(model).get_params(deep=False)
+    params = {k: settings.get(k, v) for k, v in given.items() if not k.startswith("callbacks__")}
+    fresh = type(model)(**params)
     return _of_model(plan, y, fresh.fit(X, y), X)
 
 
 def _of_model(plan: Plan, y: ArrayLike, estimator: Any, X: Any) -> Scored:
     model, inner_X = unwrap_estimator(estimator, X)
     codes = check_codes(np.asarray(encode(model, inner_X)), nan_policy="omit")
-    with collecting_warnings() as messages:
-        return _scores(plan, y, codes, model, inner_X), messages
+    return _scores(plan, y, codes, model, inner_X)
 
 
 def _of_map(plan: Plan, y: ArrayLike, n_codes: int, nan_policy: NanPolicy, seed: int) -> Scored:
-    codes = random_map_codes(y, n_codes, nan_policy=nan_policy, random_state=seed)
-    with collecting_warnings() as messages:
-        return _scores(plan, y, codes), messages
+    return _scores(plan, y, random_map_codes(y, n_codes, nan_policy=nan_policy, random_state=seed))
 
 
 def _check_trainable(model: Any) -> None:
@@ -297,9 +343,9 @@ def _check_trainable(model: Any) -> None:
         )
 
 
-def _sum_up(results: Sequence[Scored]) -> None:
+def _sum_up(results: Sequence[list[str]]) -> None:
     """What the nulls warned about, in one warning."""
-    messages = [message for _, found in results for message in set(found)]
+    messages = [message for found in results for message in set(found)]
     if messages:
         most = max(set(messages), key=messages.count)
         warn_degenerate(
@@ -316,47 +362,118 @@ def _row(metric: Metric, value: float) -> dict[str, Any]:
     }
 
 
-def _compare(rows: dict[str, dict[str, Any]], null: str, samples: list[dict[str, float]]) -> None:
+def _compare(rows: dict[str, dict[str, Any]], null: str, found: list[Scored]) -> None:
     """Add what a null gives to every row; nothing where the null was left out."""
-    if not samples:
+    if not found:
         return
-    if len(samples) < 2:
+    if len(found) < 2:
         raise ValueError(
             f"The spread of a null needs at least 2 of it, got 1 for {null}. Ask for more, or for "
             "none."
         )
+    n_encoders = len({scored.encoder for scored in found})
     for name, row in rows.items():
-        values = np.array([scores[name] for scores in samples])
-        sign = 1 if row["greater_is_better"] else -1
-        difference = sign * (row["value"] - values.mean())
-        row[f"{null}_mean"] = float(values.mean())
-        row[f"{null}_std"] = float(values.std(ddof=1))
+        values = _defined(name, found)
+        mean = values.mean() if len(values) else np.nan
+        # An infinite score has an infinite difference, to which there is no p-value.
+        difference = (1 if row["greater_is_better"] else -1) * (row["value"] - mean)
+        row[f"{null}_mean"] = float(mean)
+        row[f"{null}_std"] = float(values.std(ddof=1)) if len(values) > 1 else np.nan
         row[f"{null}_difference"] = float(difference)
-        row[f"{null}_p_value"] = p_value_of(float(difference), values)
+        row[f"{null}_p_value"] = p_value_of(float(difference), values, n_encoders)
 
 
-def p_value_of(difference: float, values: NDArray[np.float64]) -> float:
-    """One-sided p-value of a new observation that is better by so much than the mean of others."""
-    if np.isnan(difference):
+def _defined(name: str, found: Sequence[Scored]) -> NDArray[np.float64]:
+    """Scores of one metric, those of a null that are defined."""
+    return np.array([s.values[name] for s in found if name in s.values.keys() - s.undefined])
+
+
+def p_value_of(
+    difference: float, values: NDArray[np.float64], n_encoders: int | None = None
+) -> float:
+    """One-sided p-value of a new observation that is better by so much than the mean of others.
+
+    Of equal values, whose spread is not known, there are the ranks alone, of as many encoders as
+    differ.
+    """
+    if not np.isfinite(difference) or len(values) < 2:
         return float("nan")
+    if _is_constant(values):
+        n_draws = len(values) if n_encoders is None else min(n_encoders, len(values))
+        return 1 / (1 + n_draws) if difference > 1e-12 else 1.0
     spread = values.std(ddof=1) * np.sqrt(1 + 1 / len(values))
-    # Rounding leaves equal values some spread.
-    if spread <= 1e-12 * max(1.0, float(np.abs(values).max())):
-        return 0.0 if difference > 1e-12 else 1.0
     return float(student_t.sf(difference / spread, len(values) - 1))
 
 
-def _judge(rows: dict[str, dict[str, Any]], alpha: float) -> None:
-    for row in rows.values():
-        p_values = {null: row.get(f"{null}_p_value", np.nan) for null in _NULLS}
-        known = [null for null, p in p_values.items() if not np.isnan(p)]
-        above = [null for null in known if p_values[null] < alpha]
-        if len(known) < 2:
-            row["verdict"] = ("above" if above else "not above") if known else "no null"
-        elif len(above) == 1:
-            row["verdict"] = f"above {above[0].replace('_', ' ')}"
+def _is_constant(values: NDArray[np.float64]) -> bool:
+    # Rounding leaves equal values some spread.
+    return bool(np.ptp(values) <= 1e-12 * max(1.0, float(np.abs(values).max())))
+
+
+def _warn_of_nulls(
+    rows: dict[str, dict[str, Any]], samples: Mapping[str, Sequence[Scored]]
+) -> None:
+    """Say where a null is not what it seems: undefined, or without a spread."""
+    undefined, constant = [], []
+    for null, found in samples.items():
+        kind = null.replace("_", " ")
+        is_one = bool(found) and len({scored.encoder for scored in found}) == 1
+        if is_one:
+            warn_degenerate(
+                f"All {len(found)} {kind} encoders give the same codes: they count as one, and the "
+                "spread of their scores is not known. Weights that are handed over as a module "
+                "instance are the same in every clone: pass the class, or other encoders as "
+                "untrained."
+            )
+        for name, row in rows.items():
+            n_undefined = sum(name in scored.undefined for scored in found)
+            if n_undefined:
+                undefined.append(f"{name} ({n_undefined} of {len(found)} {kind})")
+            values = _defined(name, found)
+            # That a score is not better than all of them needs no spread.
+            if not is_one and 0 < row.get(f"{null}_p_value", 1) < 1 and _is_constant(values):
+                constant.append(f"{name} ({len(values)} {kind})")
+    if undefined:
+        warn_degenerate(
+            f"Scores of nulls are undefined and left out: {', '.join(undefined)}. Where fewer "
+            "than two are left there is nothing to compare with."
+        )
+    if constant:
+        warn_degenerate(
+            "All seeds of a null have the same score, so that its spread is not known: "
+            f"{', '.join(constant)}. The p-value is 1 / (1 + seeds): ask for more of them."
+        )
+
+
+def _judge(
+    rows: dict[str, dict[str, Any]],
+    undefined: set[str],
+    samples: Mapping[str, Sequence[Scored]],
+    alpha: float,
+) -> None:
+    for name, row in rows.items():
+        # Random maps, which are not models, have no scores of one.
+        nulls = [null for null, found in samples.items() if found and name in found[0].values]
+        if name in undefined:
+            row.update({f"{null}_p_value": np.nan for null in nulls})
+            row["verdict"] = "undefined"
         else:
-            row["verdict"] = "above both" if above else "above neither"
+            row["verdict"] = _verdict({null: row[f"{null}_p_value"] for null in nulls}, alpha)
+
+
+def _verdict(p_values: Mapping[str, float], alpha: float) -> str:
+    """In words, which nulls a score is above."""
+    named = {null.replace("_", " "): p for null, p in p_values.items()}
+    unknown = [null for null, p in named.items() if np.isnan(p)]
+    known = [null for null in named if null not in unknown]
+    above = [null for null in known if named[null] < alpha]
+    if not known:
+        return f"{'both' if len(unknown) == 2 else unknown[0]} undefined" if unknown else "no null"
+    if unknown:
+        return f"{'above' if above else 'not above'} {known[0]}, {unknown[0]} undefined"
+    if len(known) == 1:
+        return "above" if above else "not above"
+    return f"above {'both' if len(above) == 2 else above[0]}" if above else "above neither"
 
 
 def _text(rows: dict[str, dict[str, Any]], digits: int) -> str:

@@ -42,6 +42,9 @@ _LARGEST = 1e150
 # Weights are frequencies: products of smaller or larger ones leave float64.
 _WEIGHTS = (1e-50, 1e50)
 
+# What the warning says where there is nothing to score. `calibrated_report` looks for it.
+BY_DEFINITION = "the score is 0 by definition"
+
 _DROP_ROWS = "Use nan_policy='omit' to drop these rows."
 
 # One factor: values, which of them are missing, and the kind that the data type declares.

@@ -55,6 +55,11 @@ class BetaTCVAE(BaseVAE):
     ``train_dimension_wise_kl`` by stratified sampling whatever the estimator: the weighted
     estimates are off by constants, tens of nats, and stand beside them with the suffix ``_mws``.
 
+    The KL divergence from a flow has no closed form: ``score``, ``score_samples`` and
+    ``elbo_terms`` compute it by quadrature of 64 points per latent, to about 1e-4 nats for flows
+    that were trained. Where the density of a flow has steps much narrower than q(z|x), as one with
+    random weights may have, it was off by tenths.
+
     The stratified weights lie on the diagonal of the matrix and beside it; several public
     versions fill its first two columns instead and report twice the total correlation.
 
@@ -142,6 +147,9 @@ class BetaTCVAE(BaseVAE):
     def kl_from_prior(self, mean: Tensor, log_var: Tensor) -> Tensor:
         """KL divergence of q(z|x) from the prior, by quadrature where that is a flow.
 
+        Of 64 points per latent, and at least 0: good to about 1e-4 nats per latent if the flow was
+        trained, worse if its density has steps that are much narrower than q(z|x).
+
         Parameters
         ----------
         mean, log_var : Tensor of shape (n, n_components)
@@ -155,7 +163,8 @@ class BetaTCVAE(BaseVAE):
         if self._flow is None:
             return super().kl_from_prior(mean, log_var)
         expected = expected_log_prior(self, mean, log_var)
-        return -(gaussian_entropy(log_var) + expected).sum(1)
+        # Where q(z|x) is the prior, rounding and quadrature would take the value below 0.
+        return (-gaussian_entropy(log_var) - expected).clamp(min=0).sum(1)
 
 
 class FactorVAE(AdversarialMixin, BaseVAE):

@@ -10,15 +10,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
+from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import (
     calibrated_report,
     mig_score,
+    posterior_minimality_score,
     random_map_codes,
     sufficiency_score,
     udr_score,
 )
 from sklearn_disent.metrics._calibration import p_value_of
 from sklearn_disent.metrics._catalogue import REPORTED
+from sklearn_disent.models import BetaVAE, training_recipe
 
 
 class Turner(TransformerMixin, BaseEstimator):
@@ -115,6 +118,18 @@ def test_pipelines_keep_their_steps_and_n_jobs_changes_nothing(data):
     assert again == found
 
 
+def test_parameters_of_callbacks_are_left_out_with_the_callbacks(data):
+    X = np.clip(data[0] / 5, 0.0, 1.0).astype(np.float32)
+    plain = BetaVAE(2, **{**training_recipe(), "max_epochs": 1}, random_state=0).fit(X)
+    stepped = BetaVAE(2, **{**training_recipe(), "max_epochs": 1}, random_state=0)
+    stepped.set_params(callbacks__lr_scheduler__step_size=5, callbacks__print_log=None).fit(X)
+    settings = {"n_untrained": 2, "n_random_maps": 0}
+    assert report_of((X, data[1]), stepped, **settings) == report_of(
+        (X, data[1]), plain, **settings
+    )
+    assert stepped.get_params()["callbacks__lr_scheduler__step_size"] == 5
+
+
 def test_estimators_that_cannot_be_untrained_take_others_to_compare_with(data):
     X, _ = data
     projection = GaussianRandomProjection(3, random_state=0).fit(X)
@@ -160,10 +175,140 @@ def test_p_value_of_a_new_observation():
     spread = values.std(ddof=1) * np.sqrt(1.25)
     assert p_value_of(2.353363 * spread, values) == pytest.approx(0.05, abs=1e-6)
     assert p_value_of(0.0, values) == pytest.approx(0.5)
-    same = np.full(3, 0.3)
-    assert p_value_of(0.1, same) == 0.0
-    assert p_value_of(0.0, same) == 1.0
     assert np.isnan(p_value_of(np.nan, values))
+    assert np.isnan(p_value_of(0.1, values[:1]))
+
+
+def test_p_value_without_spread_is_that_of_ranks():
+    same = np.full(3, 0.3)
+    assert p_value_of(0.1, same) == 0.25
+    assert p_value_of(0.0, same) == p_value_of(-0.1, same) == 1.0
+    # Equal scores of one encoder, three times, are one draw.
+    assert p_value_of(0.1, same, n_encoders=1) == 0.5
+
+
+class Collapsed(Turner):
+    """Untrained, its posteriors hold nothing about any observation, or only some of them do."""
+
+    n_collapsed = 10
+
+    def posterior(self, X):
+        mean = self.transform(X)
+        is_collapsed = not self.max_epochs and self.random_state % 10 < self.n_collapsed
+        return mean, np.full(mean.shape, 8.0 if is_collapsed else -4.0)
+
+
+class HalfCollapsed(Collapsed):
+    n_collapsed = 5
+
+
+def found_of(data, estimator, metric, match, **options):
+    with pytest.warns(DegenerateScoreWarning) as caught:
+        row = report_of(data, estimator.fit(data[0]), metrics=[metric], **options)[metric]
+    assert any(match in str(warning.message) for warning in caught)
+    return row
+
+
+def test_nulls_that_are_0_by_definition_are_undefined(data):
+    match = "undefined and left out: posterior_minimality (5 of 5 untrained)."
+    row = found_of(data, Collapsed(), "posterior_minimality", match)
+    assert row["value"] > 0.8
+    assert row["verdict"] == "untrained undefined"
+    nothing = ["untrained_mean", "untrained_std", "untrained_difference", "untrained_p_value"]
+    assert np.isnan([row[key] for key in nothing]).all()
+
+
+def test_undefined_values_are_left_out_of_a_null(data):
+    X, y = data
+    seeds = np.random.RandomState(0).randint(2**31 - 1, size=28)[:8]
+    kept = seeds[seeds % 10 >= 5].tolist()
+    assert 2 <= len(kept) < 8
+    match = f"posterior_minimality ({8 - len(kept)} of 8 untrained)"
+    row = found_of(data, HalfCollapsed(), "posterior_minimality", match, n_untrained=8)
+    values = [
+        posterior_minimality_score(HalfCollapsed(0, None, seed).fit(X), X, y) for seed in kept
+    ]
+    assert row["untrained_mean"] == pytest.approx(np.mean(values))
+    assert row["untrained_std"] == pytest.approx(np.std(values, ddof=1))
+    assert row["untrained_p_value"] == p_value_of(row["untrained_difference"], np.array(values))
+    assert row["verdict"] == "above"
+
+
+def bad_if_turned(value, of_maps):
+    """A score of the codes that is undefined for those that were turned, or for all but them."""
+
+    def own_score(factors, codes):
+        is_plain = np.abs(np.corrcoef(codes[:, 0], factors[:, 0])[0, 1]) > 0.99
+        # Those of random maps lie within a few units of 0.
+        is_map = np.abs(codes).max() < 3.5
+        return (
+            value
+            if (is_map if of_maps else not (is_plain or is_map))
+            else mig_score(factors, codes)
+        )
+
+    return own_score
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_scores_that_are_not_finite_are_undefined(data, value):
+    options = {"n_untrained": 3, "n_random_maps": 3}
+    with pytest.warns(DegenerateScoreWarning, match=r"own \(3 of 3 untrained\)"):
+        row = report_of(data, metrics=[bad_if_turned(value, False)], **options)["own"]
+    assert row["verdict"] == "above random map, untrained undefined"
+    with pytest.warns(DegenerateScoreWarning, match=r"own \(3 of 3 random map\)"):
+        row = report_of(data, metrics=[bad_if_turned(value, True)], **options)["own"]
+    assert row["verdict"] == "above untrained, random map undefined"
+
+    def none_score(factors, codes):
+        return value
+
+    with pytest.warns(DegenerateScoreWarning, match="untrained.*random map"):
+        row = report_of(data, metrics=[none_score], **options)["none"]
+    assert row["verdict"] == "undefined"
+
+
+def test_score_that_is_0_by_definition_is_undefined(data):
+    X, _ = data
+    estimator = Collapsed(0, None, 1).fit(X)
+    estimator.set_params(checkpoint="weights")
+    with pytest.warns(DegenerateScoreWarning, match="None of the codes can be scored"):
+        row = report_of(data, estimator, metrics=["posterior_minimality"])["posterior_minimality"]
+    assert row["value"] == 0.0
+    assert row["verdict"] == "undefined"
+    assert np.isnan(row["untrained_p_value"])
+
+
+def test_equal_encoders_are_one_draw(data):
+    X, _ = data
+    turned = Turner(0, None, 99).fit(X)
+    match = "All 30 untrained encoders give the same codes"
+    row = found_of(data, Turner(), "mig", match, untrained=[turned] * 30, n_random_maps=0)
+    assert row["untrained_std"] == pytest.approx(0.0, abs=1e-12)
+    assert row["untrained_p_value"] == 0.5
+    assert row["verdict"] == "not above"
+
+
+def test_null_without_spread_warns(data):
+    X, _ = data
+    others = [Turner(0, None, seed).fit(X) for seed in range(3)]
+
+    def plain_score(factors, codes):
+        return float(np.corrcoef(codes[:, 0], factors[:, 0])[0, 1] > 0.99)
+
+    with pytest.warns(DegenerateScoreWarning, match=r"same score, .*: plain \(3 untrained\)"):
+        row = report_of(data, metrics=[plain_score], untrained=others, n_random_maps=0)["plain"]
+    assert row["untrained_p_value"] == 0.25
+    assert row["verdict"] == "not above"
+
+
+def test_alpha_is_the_level_of_the_verdict(data):
+    row = report_of(data, metrics=["mig"], n_random_maps=0)["mig"]
+    p_value = row["untrained_p_value"]
+    assert 0 < p_value < 0.05
+    for alpha, verdict in ((1.01 * p_value, "above"), (0.99 * p_value, "not above")):
+        found = report_of(data, metrics=["mig"], n_random_maps=0, alpha=alpha)["mig"]
+        assert found == {**row, "verdict": verdict}
 
 
 def test_p_values_of_a_null_model_are_uniform():

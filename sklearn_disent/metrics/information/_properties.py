@@ -18,7 +18,7 @@ from ..._params import (
     Strategy,
     validated,
 )
-from .._validation import Checked, check_data, check_factors, warn_degenerate
+from .._validation import Checked, check_codes, check_data, check_factors, warn_degenerate
 from ._matrix import bin_codes, entropy_of
 
 if TYPE_CHECKING:
@@ -436,16 +436,27 @@ def _as_labels(
     nan_policy: str,
 ) -> tuple[Labels, Labels, Labels | None]:
     """Classes of the factors, bins of the codes, one label for all nuisances."""
-    data: Checked = check_data(factors, codes, factor_bins, nan_policy)
-    n = None
+    given = None
     if nuisances is not None:
-        given = check_factors(nuisances, factor_bins=factor_bins, nan_policy="raise")
-        if len(given.factors) != data.n_given:
+        try:
+            given = check_factors(nuisances, factor_bins=factor_bins, nan_policy=nan_policy)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"nuisances are read as factors are: {error}") from error
+        Z = check_codes(codes, nan_policy="omit")
+        if given.n_given != len(Z):
             raise ValueError(
-                f"nuisances must have a row per sample, {data.n_given}, got {len(given.factors)}."
+                f"nuisances must have a row per sample, {len(Z)}, got {given.n_given}."
             )
-        n = joint_labels(given.factors[data.rows])
-    return data.factors, bin_codes(data.codes, n_bins, strategy), n
+        if len(given.rows) < len(Z):
+            # Rows without codes are dropped below: so are those without nuisances.
+            codes = np.full_like(Z, np.nan)
+            codes[given.rows] = Z[given.rows]
+    data: Checked = check_data(factors, codes, factor_bins, nan_policy)
+    binned = bin_codes(data.codes, n_bins, strategy)
+    if given is None:
+        return data.factors, binned, None
+    kept = np.searchsorted(given.rows, data.rows)
+    return data.factors, binned, joint_labels(given.factors[kept])
 
 
 NUISANCE_AS_FACTORS = (

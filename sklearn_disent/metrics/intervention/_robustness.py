@@ -20,7 +20,14 @@ from ..._params import (
 from .._aggregation import Score, average_of
 from .._numeric import by_class
 from .._sharing import shared
-from .._validation import Checked, check_data, live_codes, varied_factors, warn_degenerate
+from .._validation import (
+    BY_DEFINITION,
+    Checked,
+    check_data,
+    live_codes,
+    varied_factors,
+    warn_degenerate,
+)
 from ._backdoor import Adjustment, adjusted_robustness, strata_of
 from ._sets import (
     Choice,
@@ -132,7 +139,7 @@ def irs_score(
     data = check_data(factors, codes, factor_bins, nan_policy)
     matrix = np.maximum(robustness_for(data, q, adjust, confounders), 0.0)
     if not varied_factors(data.factors).any():
-        warn_degenerate("No factor varies: the score is 0 by definition.")
+        warn_degenerate(f"No factor varies: {BY_DEFINITION}.")
     score = _irs(matrix, _largest_deviations(data, warn=average is None), average)
     return (score, matrix) if return_matrix else score
 

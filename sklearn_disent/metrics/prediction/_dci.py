@@ -17,7 +17,7 @@ from ..._params import (
 from .._aggregation import Score, average_of, concentration
 from .._groups import Groups, restricted
 from .._subsampling import few_rows
-from .._validation import check_data, warn_degenerate, warn_single_valued
+from .._validation import BY_DEFINITION, check_data, warn_degenerate, warn_single_valued
 from ._predictors import Importance, Predictors, Split, Tolerance, importance_of
 
 __all__ = [
@@ -472,7 +472,7 @@ def _completeness(fits: Importance, average: str | None) -> Score:
 
 def _mean(values: NDArray, importance: NDArray, average: str) -> float:
     if not importance.any():
-        warn_degenerate("No code is important for any factor: the score is 0 by definition.")
+        warn_degenerate(f"No code is important for any factor: {BY_DEFINITION}.")
         return 0.0
     return float(
         np.average(values, weights=importance if average == "weighted" else importance > 0)

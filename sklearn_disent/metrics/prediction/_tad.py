@@ -10,7 +10,13 @@ from scipy.special import entr
 from ..._params import FactorBins, NanPolicy, Share, ShareBelowOne, validated
 from .._aggregation import top_gap
 from .._numeric import column_range
-from .._validation import check_data, varied_factors, warn_degenerate, warn_if_constant
+from .._validation import (
+    BY_DEFINITION,
+    check_data,
+    varied_factors,
+    warn_degenerate,
+    warn_if_constant,
+)
 
 __all__ = ["tad_score"]
 
@@ -96,7 +102,7 @@ def tad_score(
     data = check_data(factors, codes, factor_bins, nan_policy)
     warn_if_constant(data.codes, "they capture no attribute")
     if not varied_factors(data.factors).any():
-        warn_degenerate("None of the factors can be scored: the score is 0 by definition.")
+        warn_degenerate(f"None of the factors can be scored: {BY_DEFINITION}.")
     attributes = _attributes(data.factors)
     area = _auroc(attributes, data.codes)
     spread = column_range(data.codes)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import SpectralCoclustering
 from sklearn.exceptions import ConvergenceWarning
 
-from .._validation import warn_degenerate
+from .._validation import BY_DEFINITION, warn_degenerate
 
 
 class Biclusters(NamedTuple):
@@ -63,8 +63,7 @@ def choose_biclusters(
         what = "factor" if n_rows >= 2 else "latent"
         count = min(n_rows, n_columns)
         warn_degenerate(
-            f"At least 2 {what}s are needed to compare topologies, got {count}: the score is 0 by "
-            "definition."
+            f"At least 2 {what}s are needed to compare topologies, got {count}: {BY_DEFINITION}."
         )
         labels = np.zeros(n_rows, dtype=np.intp), np.zeros(n_columns, dtype=np.intp)
         lone = score_biclusters(distances, *labels, 1)

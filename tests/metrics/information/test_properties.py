@@ -207,6 +207,27 @@ def test_permutation_finds_next_to_nothing_in_independent_codes(n_codes):
     assert found.factors_invariance.max() < 0.02
 
 
+def test_missing_nuisances_drop_rows_or_are_named():
+    rng = np.random.default_rng(0)
+    y, codes = rng.integers(3, size=(300, 2)), rng.normal(size=(300, 2))
+    # Codes are largest where a nuisance is missing: bins are those of the rows that are left.
+    n = np.column_stack([np.where(codes[:, 0] > 1.5, np.nan, rng.integers(2, size=300)), y[:, 0]])
+    missing = y.astype(float)
+    missing[:20, 1] = np.nan
+    kept = ~np.isnan(np.column_stack([n, missing])).any(axis=1)
+    assert 100 < kept.sum() < 280
+    expected = property_information(y[kept], codes[kept], nuisances=n[kept], n_bins=5)
+    omitted = {"nan_policy": "omit", "n_bins": 5}
+    for nuisances in (n, pd.DataFrame(n), np.where(np.isnan(n), -1, n).astype(int)):
+        found = property_information(missing, codes, nuisances=nuisances, **omitted)
+        for ours, theirs in zip(found, expected):
+            assert_allclose(ours, theirs, atol=1e-12)
+    with pytest.raises(ValueError, match=r"nuisances are read as factors are.*nan_policy='omit'"):
+        property_information(y, codes, nuisances=n)
+    with pytest.raises(ValueError, match="nuisances must have a row per sample, 300, got 100"):
+        property_information(missing, codes, nuisances=n[:100], **omitted)
+
+
 def test_ledger_adds_up_and_has_the_share_of_minimality():
     rng = np.random.default_rng(0)
     y = pd.DataFrame(rng.integers(4, size=(3000, 2)), columns=["size", "hue"])

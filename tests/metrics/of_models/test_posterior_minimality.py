@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from sklearn_disent.exceptions import DegenerateScoreWarning
 from sklearn_disent.metrics import (
@@ -63,6 +64,57 @@ def test_ledger_tells_other_factors_from_nuisance(Posterior):
     assert_allclose(ledger.nuisance[:2], 0.0, atol=5e-3)
     assert ledger.nuisance[2] > 0.5
     assert "a" in str(ledger)
+
+
+class Widths(TransformerMixin, BaseEstimator):
+    """The first half of the columns are codes, the second their standard deviations."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return np.hsplit(np.asarray(X, dtype=float), 2)[0]
+
+    def posterior(self, X):
+        return self.transform(X), 2 * np.log(np.hsplit(np.asarray(X, dtype=float), 2)[1])
+
+
+def test_noise_of_unequal_posteriors_is_weighted():
+    """What a code holds is its entropy minus the weighted mean of those of its posteriors."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=(400, 2))
+    std = np.where(np.arange(400)[:, None] < 200, [0.05, 0.3], [1.0, 0.9])
+    X = np.column_stack([y + rng.uniform(-0.3, 0.3, y.shape), std])
+    # Nearly all weight is on the narrow ones: an unweighted mean is off by more than a nat.
+    weight = np.where(np.arange(400) < 200, 9, 1)
+    repeated = np.repeat(np.arange(400), weight)
+    ledger = posterior_ledger(Widths(), X, y, sample_weight=weight)
+    expected = posterior_ledger(Widths(), X[repeated], y[repeated])
+    assert_allclose(ledger.total, expected.total, atol=1e-4)
+    assert_allclose(ledger.own, expected.own, atol=1e-4)
+    unweighted = posterior_ledger(Widths(), X, y)
+    assert (ledger.total - unweighted.total > 0.2).all()
+    options = {"average": None, "sample_weight": weight}
+    share = posterior_minimality_score(Widths(), X, y, **options)
+    assert_allclose(share, expected.share, atol=1e-4)
+    assert_allclose(
+        share,
+        posterior_minimality_score(Widths(), X[repeated], y[repeated], average=None),
+        atol=1e-4,
+    )
+
+
+def test_weighted_noise_by_hand():
+    """Two far points of unequal widths and weights w: total = H(w), whatever the widths."""
+    y = np.repeat([[0], [1]], 50, axis=0)
+    X = np.column_stack([100.0 * y, np.where(y == 0, 0.5, 2.0)])
+    weight = np.where(y[:, 0] == 0, 3.0, 1.0)
+    entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
+    ledger = posterior_ledger(Widths(), X, y, sample_weight=weight)
+    assert_allclose(ledger.total, entropy, atol=2e-3)
+    assert_allclose(ledger.nuisance, 0.0, atol=2e-3)
+    score = posterior_minimality_score(Widths(), X, y, sample_weight=weight)
+    assert score == pytest.approx(1.0, abs=2e-3)
 
 
 def test_weights_equal_repetition_and_y_is_needed(data, Posterior):
