@@ -243,6 +243,7 @@ def property_information(
         joint_labels(y),
         "factors",
         "factors_invariance is too high, unless codes are functions of the factors",
+        z,
     )
     if n is not None:
         with_n = max((joint_labels(np.column_stack([n, own])) for own in y.T), key=np.max)
@@ -327,9 +328,9 @@ def code_ledger(
     Notes
     -----
     Where the table of all factors has few rows per combination, part of the nuisance is counted as
-    information about the other factors, and there is a warning. It can be ignored if codes are
-    functions of the factors, as those of a deterministic encoder of images that vary in nothing
-    else: then there is no nuisance.
+    information about the other factors, and there is a warning, unless rows that repeat a
+    combination show that codes are functions of it. If every combination occurs once nothing can
+    show it: ignore the warning where images vary in nothing but the factors.
 
     References
     ----------
@@ -349,7 +350,7 @@ def code_ledger(
     """
     y, z, _ = _as_labels(factors, codes, None, n_bins, strategy, factor_bins, nan_policy)
     rng = check_random_state(random_state) if bias_correction == "permutation" else None
-    warn_of_few_rows(joint_labels(y), "factors", NUISANCE_AS_FACTORS)
+    warn_of_few_rows(joint_labels(y), "factors", NUISANCE_AS_FACTORS, z)
     h_codes = np.array([entropy_of(np.bincount(code)) for code in z.T])
     information = h_codes - np.array([[_conditional_entropy(c, own) for c in z.T] for own in y.T])
     factor = information.argmax(axis=0)
@@ -465,10 +466,20 @@ NUISANCE_AS_FACTORS = (
 )
 
 
-def warn_of_few_rows(joint: Labels, what: str, effect: str) -> None:
-    """Warn where a joint table has few rows per combination, and say what that does."""
+def warn_of_few_rows(
+    joint: Labels, what: str, effect: str, functions: Labels | None = None
+) -> None:
+    """Warn where a joint table has few rows per combination, and say what that does.
+
+    `functions` are codes with which nothing is wrong if they are functions of the combinations,
+    as rows with the same one show, where there are any.
+    """
     n_combinations = int(joint.max()) + 1
     if len(joint) < _FEW_ROWS * n_combinations:
+        if functions is not None and len(joint) >= 2 * n_combinations:
+            every = joint_labels(np.column_stack([joint, functions]))
+            if every.max() + 1 == n_combinations:
+                return
         warn_degenerate(
             f"{len(joint)} samples have {n_combinations} combinations of {what}, which is less "
             f"than {_FEW_ROWS} samples for each: {effect}. Pass more rows or coarser {what}."

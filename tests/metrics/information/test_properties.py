@@ -164,6 +164,20 @@ def test_nuisance_on_a_grid_is_not_booked_on_other_factors_in_silence(copies):
         assert code_ledger(y, codes).others.max() < 0.05
 
 
+@pytest.mark.filterwarnings("error::sklearn_disent.exceptions.DegenerateScoreWarning")
+def test_codes_that_are_seen_to_be_functions_of_the_factors_are_no_reason_to_warn():
+    grid = np.indices((6, 7, 5)).reshape(3, -1).T
+    twice = np.repeat(grid, 2, axis=0)
+    codes = np.column_stack([twice[:, 0] + 6 * twice[:, 1], twice[:, 1]])
+    ledger = code_ledger(twice, codes, n_bins=None)
+    assert ledger.nuisance == pytest.approx([0.0, 0.0])
+    with pytest.warns(DegenerateScoreWarning, match="210 samples have 210 combinations"):
+        code_ledger(grid, codes[::2], n_bins=None)
+    codes[0] += 50
+    with pytest.warns(DegenerateScoreWarning, match="420 samples have 210 combinations"):
+        code_ledger(twice, codes, n_bins=None)
+
+
 @pytest.mark.parametrize("n_copies", [1, 10])
 def test_what_cannot_be_told_from_chance_is_nan_with_a_warning(n_copies):
     """Redundant copies of a code: the others are informative about the factor, given each."""
