@@ -311,7 +311,7 @@ class Ranks:
             equal = block[:, None] == block[None]
         pairs = (below + 0.5 * equal).astype(np.float32)
         pairs[:, :, np.isnan(block).any(axis=0)] = np.nan
-        self.shape, self.pairs = block.shape, pairs.reshape(len(block), -1)
+        self.shape, self.pairs = block.shape, pairs.reshape(len(block), block.size)
 
     def __call__(self, rows):
         if len(rows) < LEAST_MODELS:
