@@ -847,6 +847,18 @@ def test_logical_metrics_are_judged_by_intervals(load, spread, outcome):
     assert {"HOLDS": "FAILS", "NOT DECIDED": "NOT DECIDED"}[outcome] in weak
 
 
+def test_intervals_of_taus_cover(load):
+    """Two metrics that have nothing to do with each other, four methods, five seeds, two sets."""
+    pytest.importorskip("matplotlib")
+    study, rule = load("study_logical_metrics"), load("_study")
+    rng, covered = np.random.default_rng(0), 0
+    for _ in range(40):
+        models = rng.normal(size=(8, 5, 2))
+        found = rule.bootstrap(lambda *m: study.mean_taus(*m)[0, 1], *models, n_draws=200)
+        covered += found.low < 0 < found.high
+    assert 33 <= covered <= 40
+
+
 def test_best_method_of_a_factor_needs_an_interval(load):
     pytest.importorskip("matplotlib")
     study, rng = load("study_logical_metrics"), np.random.default_rng(0)

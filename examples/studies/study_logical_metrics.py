@@ -363,7 +363,7 @@ def describe_null(scores):
     return wrapped(
         f"MIG is {means.min():.2f} to {means.max():.2f} in the mean. Untrained networks were not "
         "scored: whether these models disentangle more than those do is not known. What follows is "
-        "about metrics and codes as they are, and no evidence about models that disentangle."
+        "about metrics and codes as they are; it is not evidence about models that disentangle."
     )
 
 
