@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, parallel_config
-from scipy.stats import t
+from scipy.stats import t, ttest_ind
 from sklearn.pipeline import Pipeline
 
 from sklearn_disent.model_selection import SweepMemory
@@ -235,6 +235,14 @@ def paired(differences: Any, level: float = 0.9) -> Difference:
         return Difference(np.nan, np.nan, np.nan)
     reach = t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
     return Difference(values.mean(), values.mean() - reach, values.mean() + reach)
+
+
+def unpaired(first: Any, second: Any, level: float = 0.9) -> Difference:
+    """Difference of two means, with Welch's interval; nothing to judge by if nothing varies."""
+    ends = np.nan, np.nan
+    if np.ptp(first) + np.ptp(second) > 0:
+        ends = ttest_ind(first, second, equal_var=False).confidence_interval(level)
+    return Difference(np.mean(first) - np.mean(second), *ends)
 
 
 def bootstrap(

@@ -50,8 +50,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from _study import Difference, Study, paired, remembered, shrink
-from scipy.stats import ttest_ind
+from _study import Study, paired, remembered, shrink, unpaired
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sklearn_disent.datasets import make_dsprites, make_nonlinear_ica
@@ -178,8 +177,7 @@ def difference(part, first, second, level=0.9):
     """Mean of the second model less that of the first; of mixtures, which both share, in pairs."""
     if part == ICA:
         return paired(second - first, level)
-    ends = ttest_ind(second, first, equal_var=False).confidence_interval(level)
-    return Difference(second.mean() - first.mean(), *ends)
+    return unpaired(second, first, level)
 
 
 def judged(study, frame, part, chosen):

@@ -52,8 +52,7 @@ from itertools import combinations, permutations
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from _study import FAILS, Difference, Study, bootstrap, shrink
-from scipy.stats import ttest_ind
+from _study import FAILS, Difference, Study, bootstrap, shrink, unpaired
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
@@ -310,14 +309,10 @@ def gaps(scores, n_claims):
     """How far each method is above each other one; Welch's intervals, which hold together."""
     by_method = {method: part.score.to_numpy() for method, part in scores.groupby("method")}
     level = 1 - 0.1 / (n_claims * len(METHODS) * (len(METHODS) - 1) / 2)
-    found = {}
-    for pair in permutations(METHODS, 2):
-        first, second = (by_method[method] for method in pair)
-        ends = np.nan, np.nan
-        if np.ptp(first) + np.ptp(second) > 0:  # else there is nothing to judge by
-            ends = ttest_ind(first, second, equal_var=False).confidence_interval(level)
-        found[pair] = Difference(first.mean() - second.mean(), *ends)
-    return found
+    return {
+        pair: unpaired(*(by_method[method] for method in pair), level)
+        for pair in permutations(METHODS, 2)
+    }
 
 
 def method_gaps(scores):
