@@ -215,6 +215,15 @@ def test_pages_quote_the_summaries(page, studies, at_least):
         assert near.all(axis=1).any(), numbers
 
 
+def test_outcomes_on_the_page_follow_from_their_intervals():
+    page = " ".join((STUDIES.parent / "studies" / "dependent_factors.rst").read_text().split())
+    found = re.findall(rf"(holds|fails|not decided)\W* {QUOTED.pattern}", page)
+    assert len(found) > 40
+    for outcome, _, low, high in found:
+        by_rule = "holds" if float(low) > 0 else "fails" if float(high) < 0 else "not decided"
+        assert outcome == by_rule, (outcome, low, high)
+
+
 # -- dependent factors ---------------------------------------------------------------------------
 
 REFERENCE = Path(__file__).parent / "reference" / "metrics"

@@ -25,7 +25,7 @@ Run ``python study_dependent_factors.py``: dSprites and a look-alike of 3D Shape
 weights are those of the published code divided by four, as the images have a quarter of the pixels.
 Each model is scored on three draws of every setting of Roth et al. (2023), 36 of dSprites and 48 of
 the look-alike; DCI by forests is taken on the first of the three. A cell is one model. All cells
-take about three hours on two free cores, a quarter of them for montero_large. The summary has the
+take two and a half hours on two free cores, a third of it for montero_large. The summary has the
 times of what was run, and what the rest will take.
 ``--minutes`` ends a run in time and the next one goes on; ``--datasets``,
 ``--architectures`` and ``--seeds`` name a part; ``--epochs`` trains longer, in a folder of its own.
@@ -534,7 +534,9 @@ def cost_lines(study, frame, cells):
                           for a, row in mean.iterrows())  # fmt: skip
         left = sum(missing.get(kind, 0) * part.seconds.mean()
                    for kind, part in each.groupby("kind"))  # fmt: skip
-        lines[0] += f" Seconds of one core each: {costs}. The rest takes about {left / 3600:.1f} h."
+        lines[0] += f" Seconds of one core each: {costs}."
+        if len(each) < len(cells):
+            lines[0] += f" The rest takes about {left / 3600:.1f} h."
         weak = trained[~trained.evidence]
         lines.append(
             f"Of {len(trained)} trained models {len(trained) - len(weak)} are evidence; the others "
