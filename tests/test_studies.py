@@ -377,13 +377,14 @@ def test_ranks_of_a_bootstrap_draw_are_those_of_its_rows(load):
     block[:, 1, 2] = 3.0
     block[:, 2, 3] = np.nan
     ranks = study.Ranks(block)
-    for _ in range(5):
-        rows = rng.integers(12, size=12)
-        assert ranks(rows) == pytest.approx(
-            study.rank_correlations(block[rows]), abs=1e-5, nan_ok=True
-        )
+    drawn = rng.integers(12, size=(5, 12))
+    found = ranks(np.array([np.bincount(rows, minlength=12) for rows in drawn]))
+    expected = np.array([study.rank_correlations(block[rows]) for rows in drawn])
+    assert found == pytest.approx(expected, abs=1e-5, nan_ok=True)
     for n_models in (9, 0):
-        assert np.isnan(study.Ranks(block[:n_models])(np.arange(n_models))).all()
+        value, draws = study.over_models(lambda c: c[0], block[:n_models], n_draws=20)
+        assert np.isnan(value)
+        assert np.isnan(draws).all()
     value, draws = study.over_models(lambda c: c[0], block, n_draws=20)
     assert value == pytest.approx(study.rank_correlations(block)[0], abs=1e-5)
     assert draws.shape == (20, 4)
