@@ -390,6 +390,44 @@ def test_ranks_of_a_bootstrap_draw_are_those_of_its_rows(load):
     assert draws.shape == (20, 4)
 
 
+def test_models_of_each_block_are_drawn_by_themselves(load):
+    study, rule = load("study_dependent_factors"), load("_study")
+    rng = np.random.default_rng(0)
+    blocks = [rng.normal(size=(n_models, 3, 4)) for n_models in (17, 12)]
+    statistic = lambda a, b: a[1, 0] - 2 * b[2, 1]  # noqa: E731
+    value, draws = study.over_models(statistic, *blocks, n_draws=120)
+    expected = rule.resampled(
+        lambda *drawn: statistic(*(study.rank_correlations(block) for block in drawn)),
+        *blocks,
+        n_draws=120,
+    )
+    assert value == pytest.approx(expected[0], abs=1e-5)
+    assert draws == pytest.approx(expected[1], abs=1e-5)
+
+
+def test_outcomes_that_change_if_no_model_is_left_out(load):
+    study = load("study_dependent_factors")
+    claims = {
+        "A": {"x": "HOLDS 1", "y": "FAILS -1"},
+        "B": {"": "NOT DECIDED 0"},
+        "C": {"": "HOLDS 1"},
+    }
+    others = {"A": {"x": "HOLDS 2", "y": "NOT DECIDED 0"}, "B": {"": "NOT DECIDED (few) nan"}}
+    others["C"] = {"": "FAILS -1 against MIG"}
+    found = study.other_outcomes(claims, others)
+    assert found == {"A": {"y": "NOT DECIDED 0"}, "C": {"": "FAILS -1 against MIG"}}
+
+    study.model_claims = lambda of_kind: of_kind["claims"]
+    everyone = {study.TRAINED: range(60), "claims": others}
+    text = study.outcomes_with_all(claims, everyone)
+    assert text.startswith(
+        "With all 60 trained models, evidence or not, these outcomes change: A: "
+    )
+    assert text.endswith("C: FAILS -1 against MIG.")
+    same = study.outcomes_with_all(claims, {**everyone, "claims": claims})
+    assert same.endswith("no outcome changes.")
+
+
 def made_up_models(rng, kind, n_models, follows):
     """A table in which sufficiency follows accuracy, or nothing does."""
     rows = []

@@ -332,8 +332,9 @@ def over_models(statistic, *blocks, **options):
     sizes = [len(block) for block in blocks]
 
     def counted(*drawn):
-        each = (np.bincount(r.astype(int), minlength=n) for r, n in zip(drawn, sizes))
-        return np.concatenate([*each])
+        return np.concatenate(
+            [np.bincount(rows.astype(int), minlength=n) for rows, n in zip(drawn, sizes)]
+        )
 
     all_once, counts = resampled(counted, *map(np.arange, sizes), **options)
     if min(sizes) < LEAST_MODELS:
@@ -489,6 +490,16 @@ def other_outcomes(claims, others):
     return {text: of for text, of in changed.items() if of}
 
 
+def outcomes_with_all(claims, everyone):
+    """What changes if no trained model is left out, in words."""
+    changed = other_outcomes(claims, model_claims(everyone))
+    text = " ".join(["these outcomes change:", *(sentence(*claim) for claim in changed.items())])
+    return (
+        f"With all {len(everyone[TRAINED])} trained models, evidence or not, "
+        f"{text if changed else 'no outcome changes.'}"
+    )
+
+
 def outcome_of(verdict):
     return next(outcome for outcome in (HOLDS, FAILS, UNDECIDED) if verdict.startswith(outcome))
 
@@ -591,21 +602,16 @@ def write_summary(study, frame, controls, cells):
     tables = {}
     for dataset in study["datasets"]:
         of_kind, own_controls, draws = parts_of(study, frame, controls, dataset)
-        all_of_kind, *_ = parts_of(study, frame.assign(evidence=True), controls, dataset)
+        everyone, *_ = parts_of(study, frame.assign(evidence=True), controls, dataset)
         sizes = ", ".join(f"{len(scores)} {kind}" for kind, scores in of_kind.items())
         lines.append(f"\n{dataset}: {sizes} models")
         claims = model_claims(of_kind)
-        others = other_outcomes(claims, model_claims(all_of_kind))
+        some_left_out = len(everyone[TRAINED]) > len(of_kind[TRAINED])
+        aside = [outcomes_with_all(claims, everyone)] if some_left_out else []
         if len(own_controls):
             claims |= control_claims(own_controls, draws)
         lines += [f"{i}. {sentence(*claim)}" for i, claim in enumerate(claims.items(), 1)]
-        changed = " ".join(
-            ["these outcomes change:", *(sentence(*claim) for claim in others.items())]
-        )
-        lines.append(
-            f"With all {len(all_of_kind[TRAINED])} trained models, evidence or not, "
-            + (changed if others else "no outcome changes.")
-        )
+        lines += aside
         tables[dataset] = {(t, r): verdict for t, of in claims.items() for r, verdict in of.items()}
     study.text([fill(line, width=98, subsequent_indent="   ", replace_whitespace=False)
                 for line in lines])  # fmt: skip

@@ -371,16 +371,21 @@ def _compare(rows: dict[str, dict[str, Any]], null: str, found: list[Scored]) ->
             f"The spread of a null needs at least 2 of it, got 1 for {null}. Ask for more, or for "
             "none."
         )
-    n_encoders = len({scored.encoder for scored in found})
+    n_encoders = _n_encoders(found)
     for name, row in rows.items():
         values = _defined(name, found)
         mean = values.mean() if len(values) else np.nan
-        # An infinite score has an infinite difference, to which there is no p-value.
+        # An infinite score has an infinite difference, and an undefined p-value.
         difference = (1 if row["greater_is_better"] else -1) * (row["value"] - mean)
         row[f"{null}_mean"] = float(mean)
         row[f"{null}_std"] = float(values.std(ddof=1)) if len(values) > 1 else np.nan
         row[f"{null}_difference"] = float(difference)
         row[f"{null}_p_value"] = p_value_of(float(difference), values, n_encoders)
+
+
+def _n_encoders(found: Sequence[Scored]) -> int:
+    """How many encoders differ in their codes."""
+    return len({scored.encoder for scored in found})
 
 
 def _defined(name: str, found: Sequence[Scored]) -> NDArray[np.float64]:
@@ -417,7 +422,7 @@ def _warn_of_nulls(
     undefined, constant = [], []
     for null, found in samples.items():
         kind = null.replace("_", " ")
-        is_one = bool(found) and len({scored.encoder for scored in found}) == 1
+        is_one = _n_encoders(found) == 1
         if is_one:
             warn_degenerate(
                 f"All {len(found)} {kind} encoders give the same codes: they count as one, and the "
